@@ -6,6 +6,7 @@ symbolization/disassembly, symbolization/equal-code, symbolization/perf-data and
 symbolization/stacks.
 """
 
+from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
@@ -36,6 +37,11 @@ class Resolution:
     # (0: resolved), an index into ``reasons()``
     symbol: NDArray[np.uint32]
     reason: NDArray[np.uint8]
+
+def arrow_stream(columns: Sequence[tuple[str, str, Sequence[object]]]) -> object:
+    """A capsule with an ``ArrowArrayStream`` of columns: name, type and values, of which a value
+    may be None. Types: ``int64``, ``uint64``, ``float64``, ``bool``, ``utf8``. Raises ValueError
+    for another type, for a name with a NUL, and for columns of unequal length."""
 
 def reasons() -> list[str]:
     """Names of the reason codes: resolved, no-symbol, outside-text, no-object, ambiguous, no-file,

@@ -20,6 +20,7 @@ ROOMS = [
     ["views"],
     ["reports"],
     ["mail"],
+    ["api"],
     ["commands"],
     ["cli"],
     ["__main__"],

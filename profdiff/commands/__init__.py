@@ -16,9 +16,7 @@ COMMANDS = {
     "merge": Command("merge:merge", "Put the shards of a recording together."),
     "report": Command("report:report", "Show the results of a session."),
     "atlas": Command("atlas:atlas", "Make a site of suites and sessions: cells over releases."),
-    "annotate": Command(
-        "annotate.command:annotate", "Show a function's code, counted by instruction."
-    ),
+    "annotate": Command("annotate:annotate", "Show a function's code, counted by instruction."),
     "coverage": Command(
         "coverage:coverage", "Write which source lines executed, as lcov tracefiles."
     ),

@@ -12,14 +12,13 @@ from profdiff.commands.output import (
     TOP,
     WIDTH,
     form_options,
-    refuse_per_op,
     targets,
     with_options,
     write_forms,
 )
 from profdiff.commands.recording import CELL, SESSION, find
 from profdiff.reports.blame.forms import FORMS, Blamed
-from profdiff.reports.form import Asked, Subject
+from profdiff.reports.form import Asked, Subject, refuse_per_op
 from profdiff.views.profile.selection import Selection
 
 
@@ -90,7 +89,7 @@ def blame(
     as lines that both kernels have and one executes more often. git blame is asked, nothing is
     built: a commit named here is a suspect, not a culprit.
     """
-    from profdiff.commands.blamed import of_findings
+    from profdiff.api.blamed import of_findings
     from profdiff.evidence.one_setting import OneSetting
 
     recording, at = find(session, cell, at, ["session"])

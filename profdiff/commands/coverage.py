@@ -60,7 +60,7 @@ def coverage(
 
     Names of files are relative to the kernel's source tree, so run genhtml there.
     """
-    from profdiff.commands.annotate import trees
+    from profdiff.api import trees
     from profdiff.evidence.one_setting import OneSetting
     from profdiff.reports.coverage import text as text_form
     from profdiff.reports.coverage import tracefile

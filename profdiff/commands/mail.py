@@ -329,7 +329,7 @@ def _suspects(
 ) -> "Blame | None":
     """What blame says of a kernel, in ``repo`` or what profdiff built the kernels from; None where
     nobody asked, and it cannot tell or a bisection found the culprit. Raises InputError."""
-    from profdiff.commands.blamed import of_findings
+    from profdiff.api.blamed import of_findings
 
     built = all(one.source for one in findings.kernels)
     # In a stranger's session, blame reads only a repository that the user named.

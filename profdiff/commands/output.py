@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -10,7 +10,7 @@ from profdiff.base import terminal, units
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
 from profdiff.commands.recording import works_on
-from profdiff.reports.form import DEFAULT_TOP, Asked, Files, Form, Subject
+from profdiff.reports.form import DEFAULT_TOP, Asked, Files, Form, Subject, refuse_per_op
 from profdiff.reports.forms import FORMS
 from profdiff.reports.table import MIN_WIDTH
 from profdiff.views.profile.selection import Selection
@@ -125,11 +125,6 @@ class Output(NamedTuple):
                     f"--{form.name} needs a profile, which no run of this session has: record with "
                     f"--collector {able}, or use --csv-experiment for what it has"
                 )
-
-
-def refuse_per_op() -> NoReturn:
-    """Raise InputError where counts are asked for per operation, and there is no number of them."""
-    raise InputError("--per-op: the number of ops is unknown (record with --ops)")
 
 
 def form_options(forms: Sequence[Form]) -> list[Callable[..., Any]]:

@@ -1,9 +1,10 @@
 """What every command's output forms have in common; their tables are in ``forms`` modules."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, NoReturn, TypeVar
 
 from profdiff.base import terminal, units
+from profdiff.base.errors import InputError
 from profdiff.session.held import Held
 from profdiff.views.profile.selection import Selection
 
@@ -84,3 +85,8 @@ def text(asked: Asked, target: str, render: Callable[[Asked, int], str]) -> str:
     asked = asked.for_text(target)
     made = render(asked, asked.width or terminal.COLUMNS)
     return units.ascii_only(made) if asked.ascii_only else made
+
+
+def refuse_per_op() -> NoReturn:
+    """Raise InputError where counts are asked for per operation, and there is no number of them."""
+    raise InputError("--per-op: the number of ops is unknown (record with --ops)")

@@ -81,14 +81,19 @@ def named(known: Sequence[V], wanted: str) -> V:
     several."""
     chosen = known
     for part in wanted.split(","):
-        name, _, value = part.partition("=")
-        chosen = [one for one in chosen if one.value(name) == value]
+        varied, _, value = part.partition("=")
+        chosen = [one for one in chosen if one.value(varied) == value]
     if len(chosen) == 1:
         return chosen[0]
-    told = [",".join(f"{name}={one.value(name)}" for name in one.varied) for one in known]
+    told = list(map(name, known))
     near = get_close_matches(wanted, told, 1, 0)
     what = f"matches {len(chosen)} points" if chosen else "matches no point"
     raise InputError(f"--at {wanted} {what}" + (f"; try {near[0]}" if near and near[0] else ""))
+
+
+def name(one: Varied) -> str:
+    """What ``named`` finds it by: ``size_kib=400,vCPUs=2``; "" for the only one."""
+    return ",".join(f"{varied}={one.value(varied)}" for varied in one.varied)
 
 
 def number_of(manifest: Manifest) -> str:

@@ -1,5 +1,6 @@
 """What all records have in common."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeVar
 
@@ -34,3 +35,8 @@ def counts(labels: Sequence[str], values: Any) -> Counts:
 def side(in_kernel: bool) -> Side:
     """Where code runs."""
     return "kernel" if in_kernel else "user"
+
+
+def finite(value: float | None) -> float | None:
+    """A number; None for what is not one, such as the change to nothing."""
+    return None if value is None or not math.isfinite(value) else value

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from blame import truth
 
-from profdiff.commands.blamed import of_findings
+from profdiff.api.blamed import of_findings
 from profdiff.evidence.blame.executed import counted
 from profdiff.evidence.findings import Findings, choose
 from profdiff.evidence.results import Results

@@ -9,8 +9,7 @@ import pytest
 from support import error_line, profdiff
 from synthetic_joint import POINTS, example, joint, part
 
-from profdiff.commands import blame, check, mail, report
-from profdiff.commands.annotate import command as annotate
+from profdiff.commands import annotate, blame, check, mail, report
 from profdiff.commands.recording import _Option
 from profdiff.reports.annotation.forms import FORMS as ANNOTATE_FORMS
 from profdiff.reports.blame.forms import FORMS as BLAME_FORMS

@@ -1,15 +1,12 @@
 """The experiment as CSV: a row for each metric, point and kernel, unrounded."""
 
-import math
 from collections.abc import Iterator, Sequence
 
 from profdiff.base.errors import InputError
-from profdiff.base.metric import INSTRUCTIONS
-from profdiff.evidence.beside import beside
-from profdiff.evidence.results import Result, Results
+from profdiff.evidence.results import Results
 from profdiff.reports.csv.rows import Line, text, written
 from profdiff.session.manifest import Kernel
-from profdiff.views.results.result import Median
+from profdiff.views.rows.results import result_rows
 
 _BEFORE = ("metric", "kernel")
 _BEHIND = (
@@ -62,48 +59,15 @@ def header(swept: Sequence[str]) -> list[str]:
 
 def rows(results: Results, swept: Sequence[str]) -> Iterator[Line]:
     """The rows of all metrics."""
-    for metric in results.metrics():
-        for result in results.of(*metric):
-            yield from _rows(results, result, swept)
-
-
-def _rows(results: Results, result: Result, swept: Sequence[str]) -> Iterator[Line]:
-    metric, point = result.metric, [result.setting.value(name) for name in swept]
-    apart = (
-        beside(results.runs, result.setting, results.labels, result.collector)
-        if metric.name == INSTRUCTIONS.name
-        else None
-    )
-    for label, cell, change in zip(results.labels, result.cells, result.changes, strict=True):
-        middle = Median.of(cell)
-        value = middle.value
-        whole = None if value is None else value * (result.ops or 1)
-        base, other = change.medians if change else (math.nan, math.nan)
-        interval = change.median if change else None
-        ends = (interval.estimate, interval.low, interval.high) if interval else (None,) * 3
+    for row in result_rows(results):
         yield [
-            *map(text, (metric.name, label, *point)),
-            _number(whole),
-            _number(value if result.per_op else None),
-            text(metric.unit),
-            metric.better,
-            _number(middle.spread.part),
-            _number(other / base if base > 0 else None),
-            *map(_number, ends),
-            change.verdict if change else "",
-            change.quality if change else "",
-            _number(result.noise),
-            len(cell.boots),
-            cell.failed,
-            result.collector,
-            "" if apart is None else apart[label],
-            change.states if change else "",
-            _number(change.tick_floor * (result.ops or 1))
-            if change and change.tick_floor is not None
-            else "",
+            *map(text, (row.metric, row.kernel, *map(row.at, swept))),
+            *(_cell(getattr(row, name)) for name in _BEHIND),
         ]
 
 
-def _number(value: float | None) -> str:
-    """As many digits as a float holds for sure; empty for what is not a number."""
-    return "" if value is None or not math.isfinite(value) else f"{value:.15g}"
+def _cell(value: float | str | None) -> object:
+    """As many digits as a float holds for sure; empty for what is not known."""
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return "" if value is None else text(value) if isinstance(value, str) else value

@@ -1,7 +1,6 @@
 """The experiment: settings, values of every boot, verdicts, and its tables: sweep, ladder, and
 kernel by kernel."""
 
-import math
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -17,7 +16,7 @@ from profdiff.evidence.statistics import Estimate, Quality, Verdict
 from profdiff.session.points import Setting
 from profdiff.views.kernels import state
 from profdiff.views.kernels.state import StateLine, StatePoint
-from profdiff.views.record import Record
+from profdiff.views.record import Record, finite
 from profdiff.views.results import notes, result, time_split
 from profdiff.views.results.result import Delta, Entry, Median, Ratio
 from profdiff.views.results.time_split import TimeSplit
@@ -183,7 +182,7 @@ def shown(told: Results, one: results.Result) -> Result:
             )
             for label, cell, change in columns
         ],
-        noise_floor=None if one.noise is None else _number(one.noise),
+        noise_floor=finite(one.noise),
     )
 
 
@@ -192,9 +191,9 @@ def changed(change: Estimate) -> Change:
     return Change(
         median=_interval(change.median),
         mean=_interval(change.mean),
-        mann_whitney=_number(change.mann_whitney),
-        welch=_number(change.welch),
-        smallest_p=_number(change.smallest_p),
+        mann_whitney=finite(change.mann_whitney),
+        welch=finite(change.welch),
+        smallest_p=finite(change.smallest_p),
         verdict=change.verdict,
         quality=change.quality,
         reason=change.reason,
@@ -204,11 +203,7 @@ def changed(change: Estimate) -> Change:
 
 
 def _interval(one: statistics.Interval) -> list[float | None]:
-    return [_number(value) for value in (one.estimate, one.low, one.high)]
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    return [finite(value) for value in (one.estimate, one.low, one.high)]
 
 
 def is_shown(told: Results) -> bool:

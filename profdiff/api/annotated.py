@@ -5,14 +5,13 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from profdiff.api import metrics, trees
 from profdiff.base import units
 from profdiff.base.errors import InputError, ProfdiffError, SessionError
-from profdiff.collectors import registry
-from profdiff.commands.annotate import trees
-from profdiff.commands.output import refuse_per_op
 from profdiff.evidence.parts.results import PartsResults
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.recordings import Recordings
+from profdiff.reports.form import refuse_per_op
 from profdiff.session import points
 from profdiff.session.facts import Facts
 from profdiff.session.manifest import Manifest
@@ -100,19 +99,7 @@ def _without_accesses(session: Session, found: Annotation) -> list[str]:
 def _comparison(session: Session, wanted: Wanted, setting: Setting) -> Comparison:
     # What differs between the kernels is shown by other commands, and reading it takes long.
     comparisons = Recordings(session, setting).comparisons(Facts())
-    if not comparisons:
-        able = " or ".join(name for name, one in registry.recording().items() if one.profiles)
-        raise InputError(
-            "annotate needs a profile, which no run of this session has: record with --collector "
-            f"{able}"
-        )
-    if wanted.metric is None:
-        return comparisons[0]
-    named = {f"{one.runs[0].collector}:{one.metric.name}": one for one in comparisons}
-    for name, one in named.items():
-        if wanted.metric in (name, one.metric.name):
-            return one
-    raise InputError(f"--metric {wanted.metric}: the session has {', '.join(named)}")
+    return metrics.chosen(comparisons, wanted.metric)
 
 
 def _setting(manifest: Manifest, at: str | None) -> Setting:

@@ -125,7 +125,7 @@ def annotate(
     session in this folder. With several compilers or architectures, annotate shows source lines
     with columns for each, and instructions one after the other.
     """
-    from profdiff.commands.annotate import annotated
+    from profdiff.api import annotated
     from profdiff.session.parts import Parts
 
     folder, name = _arguments(session, function)

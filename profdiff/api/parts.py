@@ -1,0 +1,40 @@
+"""A folder of parts as an object."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from profdiff.api.recording import Recording
+from profdiff.api.session import Session
+from profdiff.evidence.parts.findings import PartsFindings
+from profdiff.reports.documents import parts
+from profdiff.session.parts import Parts as Opened
+
+if TYPE_CHECKING:
+    from profdiff.views.parts.document import JointDocument
+
+
+class Parts(Recording):
+    """A session for each of several architectures or compilers."""
+
+    _opened: Opened
+
+    @property
+    def sessions(self) -> Mapping[str, Session]:
+        """Those that were recorded, by architecture or compiler."""
+        return {name: Session(one) for name, one in self._opened.sessions().items()}
+
+    def at(self, setting: str) -> "Parts":
+        """The same at another setting: ``NAME=VALUE,...``, as ``profdiff report --at``."""
+        return Parts(self._opened, setting)
+
+    def document(self) -> "JointDocument":
+        """All of the report: the record that ``profdiff report --json`` writes."""
+        return parts.build(self._find())
+
+    @cached_property
+    def _findings(self) -> PartsFindings:
+        return PartsFindings.of(self._opened, self._at)
+
+    def _find(self) -> PartsFindings:
+        return self._findings

@@ -1,0 +1,69 @@
+"""What sessions, parts and suites have in common."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from profdiff.api.frame import framed
+from profdiff.api.judged import judged
+from profdiff.api.table import Table
+from profdiff.evidence.conditions.condition import Condition
+from profdiff.reports.form import DEFAULT_TOP, Asked, Subject
+from profdiff.reports.forms import FORMS
+from profdiff.views.profile.selection import Selection
+from profdiff.views.record import Record
+from profdiff.views.rows.judgements import JudgementRow, judgement_rows
+
+if TYPE_CHECKING:
+    from profdiff.session.opened import Opened
+
+
+class Recording(ABC):
+    """A folder that ``profdiff.open`` opened. Nothing is read before it is asked for. Methods raise
+    ``profdiff.ProfdiffError``, with the line that the command line prints."""
+
+    def __init__(self, opened: "Opened", at: str | None = None) -> None:
+        self._opened = opened
+        self._at = at
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        return self._opened.folder
+
+    @abstractmethod
+    def document(self) -> Record:
+        """All of the report: the record that ``profdiff report --json`` writes."""
+
+    @abstractmethod
+    def _find(self) -> Any:
+        """What the forms of a report show."""
+
+    def check(self, *conditions: str, kernels: Sequence[str] = ()) -> Table[JudgementRow]:
+        """What ``profdiff check`` judges, with ``--fail-if`` for each of ``conditions``; of these
+        ``kernels``, or of all."""
+        parsed = [Condition.parse(text) for text in conditions]
+        found = judged(self._opened, parsed, kernels, self._at)
+        return Table(JudgementRow, judgement_rows(found))
+
+    def text(self, *, top: int = DEFAULT_TOP, width: int = 100) -> str:
+        """The report as ``profdiff report`` prints it, with at most ``top`` rows a table."""
+        text: str = self._form("text", Asked(Selection(top=top), width=width))
+        return text
+
+    def html(self) -> str:
+        """The report's page, which ``profdiff report --html`` writes."""
+        page: bytes = self._form("html", Asked())
+        return page.decode()
+
+    def _repr_html_(self) -> str:
+        """The page for a notebook, in a sandbox."""
+        return framed(self._opened.stem, self.html(), self.text())
+
+    def __repr__(self) -> str:
+        return f"<{self._opened.title.partition(' ')[2]} {self.folder}>"
+
+    def _form(self, name: str, asked: Asked) -> Any:
+        (form,) = (one for one in FORMS if one.name == name)
+        return form.render[self._opened.held](Subject(self._opened, self._find, asked), "")

@@ -1,0 +1,136 @@
+"""A recorded session as an object."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from profdiff.api import annotated, blamed, metrics
+from profdiff.api.recording import Recording
+from profdiff.api.table import Table
+from profdiff.evidence.findings import choose
+from profdiff.evidence.one_setting import OneSetting
+from profdiff.evidence.results import Results
+from profdiff.reports.documents import session as documents
+from profdiff.session import points
+from profdiff.session.session import Session as Opened
+from profdiff.views.rows.addresses import AddressRow, address_rows
+from profdiff.views.rows.calls import CallRow, call_rows
+from profdiff.views.rows.events import EventCountRow, event_rows
+from profdiff.views.rows.functions import FunctionRow, function_rows
+from profdiff.views.rows.results import ResultRow, result_rows
+
+if TYPE_CHECKING:
+    from profdiff.views.annotation.records import Annotation
+    from profdiff.views.blame import Blame
+    from profdiff.views.document import Document
+
+
+class Session(Recording):
+    """A session, looked at in one of its settings: the one that ``profdiff report`` chooses, or the
+    one that ``at`` names. Results are of all settings, all else is of this one."""
+
+    _opened: Opened
+
+    @property
+    def sessions(self) -> Mapping[str, "Session"]:
+        """The one that it is."""
+        return {"": self}
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """The kernels' labels, the base's first."""
+        return self._results.labels
+
+    @property
+    def settings(self) -> Sequence[str]:
+        """What ``at`` takes, ``size=4096,vCPUs=2``; "" for the only one."""
+        return [points.name(one) for one in self._results.settings]
+
+    @property
+    def setting(self) -> str:
+        """The one of them that is looked at."""
+        return points.name(choose(self._opened.manifest, self._at, self._results))
+
+    @property
+    def ops(self) -> int | None:
+        """How many operations the counts of this setting are of; None if that is not known."""
+        return self._find().ops
+
+    @property
+    def metrics(self) -> Sequence[str]:
+        """The metrics whose functions are known, ``COLLECTOR:NAME``, the first of the report
+        first."""
+        return list(metrics.named(self._find().findings.comparisons))
+
+    def at(self, setting: str) -> "Session":
+        """The session at another setting: ``NAME=VALUE,...``, as ``profdiff report --at``."""
+        choose(self._opened.manifest, setting)
+        return Session(self._opened, setting)
+
+    def results(self) -> Table[ResultRow]:
+        """What was measured: a row for each metric, setting and kernel. Reads no recording."""
+        return Table(ResultRow, result_rows(self._results))
+
+    def functions(self, metric: str | None = None) -> Table[FunctionRow]:
+        """What functions cost: a row for each and kernel. ``metric``: one of ``metrics``, or its
+        name alone; the first by default."""
+        found = metrics.chosen(self._find().findings.comparisons, metric)
+        return Table(FunctionRow, function_rows(found))
+
+    def addresses(self, metric: str | None = None) -> Table[AddressRow]:
+        """What each address cost: a row for each that a kernel executed."""
+        found = metrics.chosen(self._find().findings.comparisons, metric)
+        return Table(AddressRow, address_rows(found))
+
+    def calls(self) -> Table[CallRow]:
+        """How often functions were called: a row for each that was, and kernel."""
+        found = metrics.chosen(self._find().findings.comparisons, None)
+        return Table(CallRow, call_rows(found))
+
+    def events(self) -> Table[EventCountRow]:
+        """How often events happened in the kernels: a row for each event, context and kernel."""
+        return Table(EventCountRow, event_rows(self._find().findings))
+
+    def annotate(
+        self,
+        function: str,
+        *,
+        kernels: Sequence[str] = (),
+        inlined_at: str | None = None,
+        metric: str | None = None,
+        sources: Mapping[str, str] | None = None,
+    ) -> "Annotation":
+        """The code of a function as it was executed: the record that ``profdiff annotate --json``
+        writes. ``sources``: by label, the tree that source lines are from, DIR or REPO@REV."""
+        trees = [f"{label}={tree}" for label, tree in (sources or {}).items()]
+        wanted = annotated.Wanted(function, self._at, metric, inlined_at, kernels, trees)
+        return annotated.of_session(self._opened, wanted, per_op=None)
+
+    def blame(
+        self,
+        repo: str | Path | None = None,
+        *,
+        base: str | None = None,
+        new: str | None = None,
+        kernel: str | None = None,
+    ) -> "Blame":
+        """Which commits the delta of a kernel belongs to, by default the last one: the record that
+        ``profdiff blame --json`` writes. ``repo``, ``base`` and ``new``: as its options."""
+        place = None if repo is None else Path(repo)
+        return blamed.of_findings(self._find().findings, place, (base, new), kernel)
+
+    def document(self) -> "Document":
+        """All of the report: the record that ``profdiff report --json`` writes."""
+        return documents.build(self._find().findings)
+
+    @cached_property
+    def _results(self) -> Results:
+        return Results.gather(self._opened.manifest)
+
+    @cached_property
+    def _one(self) -> OneSetting:
+        return OneSetting.of(self._opened, self._at)
+
+    def _find(self) -> OneSetting:
+        return self._one

@@ -1,0 +1,35 @@
+"""A suite as an object."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from profdiff.api.recording import Recording
+from profdiff.api.session import Session
+from profdiff.reports.documents import suite
+from profdiff.session.suite import Suite as Opened
+
+if TYPE_CHECKING:
+    from profdiff.views.suite.records import SuiteDocument
+
+
+class Suite(Recording):
+    """Several workloads that were recorded on the same kernels."""
+
+    _opened: Opened
+
+    @property
+    def sessions(self) -> Mapping[str, Session]:
+        """Those that were recorded, by workload; ``WORKLOAD/PART`` where it has parts."""
+        return {name: Session(one) for name, one in self._opened.sessions().items()}
+
+    def document(self) -> "SuiteDocument":
+        """All of the report, with its cells: the record that ``profdiff report --json`` writes."""
+        return self._document
+
+    @cached_property
+    def _document(self) -> "SuiteDocument":
+        return suite.build(self._opened)
+
+    def _find(self) -> "SuiteDocument":
+        return self._document
