@@ -11,7 +11,7 @@ from typing import NoReturn
 import click
 
 from profdiff import __version__
-from profdiff.base import terminal
+from profdiff.base import program, terminal
 from profdiff.base.errors import ProfdiffError, told
 from profdiff.base.near import did_you_mean
 from profdiff.commands import COMMANDS
@@ -57,6 +57,7 @@ def cli(debug: bool) -> None:
       profdiff record --kernel base=KERNEL --kernel new=KERNEL -- ./workload
       profdiff report
     """
+    program.begin()
 
 
 def main() -> NoReturn:

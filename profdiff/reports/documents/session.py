@@ -2,12 +2,12 @@
 
 import json
 import shlex
-import sys
 
 import msgspec
 from msgspec.structs import replace
 
 from profdiff import __version__
+from profdiff.base import program
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.views import bisection, document
@@ -65,7 +65,7 @@ def without_code(findings: Findings) -> document.Document:
         facts=facts.facts(findings),
         experiment=experiment.experiment(findings),
         traces=traces.traces(findings),
-        report_command=shlex.join(["profdiff", *sys.argv[1:]]),
+        report_command=shlex.join(program.called()),
         recorded=document.Recorded(created=manifest.created, command=manifest.command),
         runs=document.runs(findings),
         stacks=stacks,
