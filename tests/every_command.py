@@ -116,6 +116,8 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
             ([*mail, *REPOSITORY], ""),
         ],
         "lkp": [(["robot.eml"], ""), (["toggle.c"], "toggle.c: it has no table")],
+        # An extra that is not there.
+        "mcp": [([], "profdiff mcp needs mcp")],
         "import": [([*folded, "-o", "imported.profdiff"], "")],
         "diff": [([*folded, *asked(FORMS, "diff", "session")], "")],
         "doctor": [([], "")],

@@ -21,6 +21,7 @@ ROOMS = [
     ["reports"],
     ["mail"],
     ["api"],
+    ["mcp"],
     ["commands"],
     ["cli"],
     ["__main__"],

@@ -9,8 +9,9 @@ from profdiff.api.frame import framed
 from profdiff.api.judged import judged
 from profdiff.api.table import Table
 from profdiff.evidence.conditions.condition import Condition
-from profdiff.reports.form import DEFAULT_TOP, Asked, Subject
+from profdiff.reports.form import DEFAULT_TOP, Asked, Form, Subject
 from profdiff.reports.forms import FORMS
+from profdiff.session.held import refuse
 from profdiff.views.profile.selection import Selection
 from profdiff.views.record import Record
 from profdiff.views.rows.judgements import JudgementRow, judgement_rows
@@ -49,12 +50,11 @@ class Recording(ABC):
 
     def text(self, *, top: int = DEFAULT_TOP, width: int = 100) -> str:
         """The report as ``profdiff report`` prints it, with at most ``top`` rows a table."""
-        text: str = self._form("text", Asked(Selection(top=top), width=width))
-        return text
+        return str(formed(self, FORMS, "text", Asked(Selection(top=top), width=width)))
 
     def html(self) -> str:
         """The report's page, which ``profdiff report --html`` writes."""
-        page: bytes = self._form("html", Asked())
+        page: bytes = formed(self, FORMS, "html", Asked())
         return page.decode()
 
     def _repr_html_(self) -> str:
@@ -64,6 +64,11 @@ class Recording(ABC):
     def __repr__(self) -> str:
         return f"<{self._opened.title.partition(' ')[2]} {self.folder}>"
 
-    def _form(self, name: str, asked: Asked) -> Any:
-        (form,) = (one for one in FORMS if one.name == name)
-        return form.render[self._opened.held](Subject(self._opened, self._find, asked), "")
+
+def formed(recording: Recording, forms: Sequence[Form], name: str, asked: Asked) -> Any:
+    """What a form of a report writes. Raises InputError where it does not show what this is."""
+    opened = recording._opened
+    (form,) = (one for one in forms if one.name == name)
+    if opened.held not in form.render:
+        refuse(f"--{name}", list(form.render), opened.folder, form.instead)
+    return form.render[opened.held](Subject(opened, recording._find, asked), "")

@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from profdiff.api.parts import Parts
 from profdiff.api.recording import Recording
 from profdiff.api.session import Session
+from profdiff.base.errors import SessionError
 from profdiff.reports.documents import suite
+from profdiff.session import opened, parts, suite_cells
 from profdiff.session.suite import Suite as Opened
 
 if TYPE_CHECKING:
@@ -22,6 +25,16 @@ class Suite(Recording):
     def sessions(self) -> Mapping[str, Session]:
         """Those that were recorded, by workload; ``WORKLOAD/PART`` where it has parts."""
         return {name: Session(one) for name, one in self._opened.sessions().items()}
+
+    def cell(self, name: str) -> Session | Parts:
+        """What was recorded of a cell: ``mprotect/anon,64k``, or of all cells of a workload."""
+        place = suite_cells.located(self._opened, name)
+        found = opened.open(place.folder)
+        if isinstance(found, Opened):
+            raise SessionError(f"{place.folder} is a suite in a suite")
+        if isinstance(found, parts.Parts):
+            return Parts(found, place.at)
+        return Session(found, place.at)
 
     def document(self) -> "SuiteDocument":
         """All of the report, with its cells: the record that ``profdiff report --json`` writes."""

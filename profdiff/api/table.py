@@ -14,8 +14,8 @@ class Table(Generic[Row]):
     """Rows of one kind of record. A column is a field of all; None is what is not known. A field of
     several values by name (``parameters``) has a column for each: ``parameters.size``.
 
-    pandas, polars, pyarrow and others read the columns by the Arrow PyCapsule interface. It is not a
-    ``Sequence``: some of them would take one for a column of objects.
+    pandas, polars, pyarrow and others read the columns by the Arrow PyCapsule interface. It is not
+    a ``Sequence``, which some of them would take for a column of objects.
     """
 
     def __init__(self, kind: type[Row], rows: Iterable[Row]) -> None:

@@ -26,6 +26,7 @@ COMMANDS = {
     "bisect": Command("bisect:bisect", "Find the commit that made COMMAND slower."),
     "mail": Command("mail:mail", "Write a mail about a session as a draft."),
     "lkp": Command("lkp:lkp", "Show what a mail of the 0-day robot says of a slowdown."),
+    "mcp": Command("mcp:mcp", "Answer an assistant's questions about recordings."),
     "import": Command("imports:import_", "Make a session from existing recordings."),
     "diff": Command("imports:diff", "Compare existing recordings."),
     "doctor": Command("doctor.command:doctor", "Show what recording needs, and what is missing."),

@@ -67,7 +67,7 @@ def check(
 
     with undecided_unless(ProfdiffError):
         from profdiff.evidence.conditions.condition import Condition, exit_status
-        from profdiff.reports.checks import judgements
+        from profdiff.views import judgements
 
         conditions = [Condition.parse(text) for text in texts]
         with undecided_unless(InputError):

@@ -3,10 +3,7 @@ options that not all of them have."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +18,6 @@ from profdiff.session.held import EVERY, Held, refuse
 
 if TYPE_CHECKING:
     from profdiff.session.opened import Opened
-    from profdiff.session.suite import Suite
-    from profdiff.session.suite_cells import Located
 
 SESSION = click.argument(
     "session",
@@ -79,7 +74,7 @@ def find(
     Raises InputError for what the command or one of its options does not work on, and for a cell
     that the suite does not have, SessionError.
     """
-    from profdiff.session import opened
+    from profdiff.session import opened, suite_cells
     from profdiff.session.suite import Suite
 
     context = click.get_current_context()
@@ -87,7 +82,7 @@ def find(
     if cell is not None:
         if not isinstance(found, Suite):
             refuse("--cell", ["suite"], found.folder, "--at names a point of a sweep")
-        place = locate(found, cell)
+        place = suite_cells.located(found, cell)
         if place.at is not None and at is not None:
             raise InputError(f"--at {at}: the cell {cell} is one point already")
         found, at = opened.open(place.folder), at if place.at is None else place.at
@@ -97,24 +92,3 @@ def find(
         if isinstance(option, _Option):
             option.refuse(context, found)
     return found, at
-
-
-def locate(suite: Suite, cell: str) -> Located:
-    """Where a cell of a suite lies. Raises InputError for a name that it does not have."""
-    from profdiff.session.suite_cells import cells
-
-    # What stands before a point or a part is the workload, whose session alone is read.
-    name = re.split(r"[/@~]", cell)[0]
-    own = replace(suite, workloads=[one for one in suite.workloads if one.name == name])
-    found = cells(own).get(cell)
-    if found is None:
-        own.sessions()  # what is damaged says so, before its cells are called unknown
-        raise InputError(_unknown(cell, list(cells(suite))))
-    return found
-
-
-def _unknown(cell: str, known: list[str]) -> str:
-    near = get_close_matches(cell, known, 3, 0.4)
-    near = near or [name for name in known if cell in name][:3]
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    return f"--cell {cell}: the suite has no such cell{hint}"

@@ -19,8 +19,8 @@ from support import need_program
 from profdiff.base import units
 from profdiff.evidence.conditions.condition import Condition, Judgement, MeasuredChange
 from profdiff.reports.checks import github_summary, junit
-from profdiff.reports.checks import judgements as told
-from profdiff.reports.checks.judgements import notes, sentence
+from profdiff.views import judgements as told
+from profdiff.views.judgements import notes, sentence
 
 TEXTS = st.text(max_size=30) | st.text(
     "|\\`*_[]()<>&#!~\"' @wexampl.com:/$\n\x00\x1b\ufffe", max_size=30

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from profdiff.base import units
 from profdiff.evidence.conditions.condition import Judgement
-from profdiff.reports.checks.judgements import VERDICTS, notes, relative, values
+from profdiff.views.judgements import VERDICTS, notes, relative, values
 
 _COLUMNS = ("result", "fails if", "kernel", "change", "base", "other", "note")
 # An entity never counts as Markdown or HTML (GitHub Flavored Markdown, 2.5 and 6.2).

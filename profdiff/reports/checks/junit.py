@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from profdiff.base import units
 from profdiff.evidence.conditions.condition import Judgement
-from profdiff.reports.checks.judgements import sentence
+from profdiff.views.judgements import sentence
 
 
 def render(judgements: Sequence[Judgement]) -> bytes:

@@ -1,0 +1,181 @@
+"""What an assistant can ask: each tool is a method, whose text says what it is for."""
+
+from itertools import islice
+from pathlib import Path
+
+from profdiff.api import recording as recordings
+from profdiff.api.opening import open_recording
+from profdiff.api.parts import Parts
+from profdiff.api.session import Session
+from profdiff.api.suite import Suite
+from profdiff.base import units
+from profdiff.base.errors import InputError, ProfdiffError
+from profdiff.mcp.answer import answer
+from profdiff.mcp.folder import Folder
+from profdiff.reports.events.forms import FORMS as EVENT_FORMS
+from profdiff.reports.form import Asked, Layout
+from profdiff.session import opened, parts, suite
+from profdiff.views.shown_command import command_line
+
+_WIDTH = 100
+# Recordings of one list, rows of a table, conditions of a check.
+_LISTED, _ROWS, _CONDITIONS = 100, 200, 50
+_SHOWN = 8
+
+
+class Tools:
+    """The tools that only read, of the recordings below a folder."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    def sessions(self, within: str = "") -> str:
+        """List the recordings below the served folder, or below `within`, a folder in it: sessions,
+        folders with a session for each of several architectures or compilers, and suites, with
+        their kernels. The other tools take the names in this list."""
+        found = self._folder.recorded(self._folder.path(within))
+        lines = [self._line(path) for path in islice(found, _LISTED)]
+        if next(found, None) is not None:
+            lines.append(f"There are more than {_LISTED}: name a folder with `within`.")
+        text = "\n".join(lines) or "Nothing is recorded here: profdiff record makes a session."
+        return answer(text, "name a folder with `within`")
+
+    def report(self, session: str, at: str = "", cell: str = "", top: int = 15) -> str:
+        """Show what a recording found: a sentence for each kernel, metrics at each point of a sweep
+        with verdicts, and the `top` functions that cost more or less. Counts are instructions under
+        emulation, exact and not time, unless the report says that they are samples.
+
+        `session`: a name from `sessions`. `at`: a point of its sweep, NAME=VALUE,... (default: the
+        one with the largest change). `cell`: a cell of a suite, as the suite's report names it."""
+        found = self._opened(session, at, cell)
+        text = found.text(top=_rows(top), width=_WIDTH)
+        return answer(text, "ask for fewer rows with `top`, or for one function with `annotate`")
+
+    def annotate(
+        self,
+        session: str,
+        function: str,
+        kernels: list[str] | None = None,
+        by: str = "instruction",
+        inlined_at: str = "",
+        at: str = "",
+        cell: str = "",
+    ) -> str:
+        """Show the code of a function on each kernel, as it was executed: how often each
+        instruction ran, and which code the kernels have in common.
+
+        `function`: a name from `report`. `kernels`: labels (default: all). `by`: "instruction", or
+        "line" for source lines. `inlined_at`: only the copy inlined into this function."""
+        from profdiff.reports.annotation.text import render
+
+        if by not in ("instruction", "line"):
+            raise InputError('by: "instruction" or "line"')
+        code = self._session(session, at, cell).annotate(
+            function, kernels=kernels or (), inlined_at=inlined_at or None
+        )
+        layout = Layout("line" if by == "line" else "instruction", side_by_side=False)
+        lines = render(code, Asked(width=_WIDTH, layout=layout))
+        text = "\n".join(line.text for line in lines)
+        return answer(text, "name one of `kernels`, or `inlined_at`, or ask `by` line")
+
+    def blame(
+        self,
+        session: str,
+        repo: str = "",
+        base: str = "",
+        new: str = "",
+        kernel: str = "",
+        at: str = "",
+        cell: str = "",
+        top: int = 15,
+    ) -> str:
+        """Show which commits the instructions of a kernel's delta belong to, by the lines that they
+        changed. A commit named here is a suspect, not a culprit: nothing was built to find out.
+
+        `repo`: a git repository below the served folder (default: the one that profdiff built both
+        kernels from). `base`, `new`: the revisions that they were built from, where the session
+        does not know them. `kernel`: a label (default: the last)."""
+        from profdiff.reports.blame import text
+
+        made = self._session(session, at, cell).blame(
+            self._folder.path(repo) if repo else None,
+            base=base or None,
+            new=new or None,
+            kernel=kernel or None,
+        )
+        shown = text.render(made, width=_WIDTH, top=_rows(top), per_op=None)
+        return answer(shown, "ask for fewer rows with `top`")
+
+    def events(self, session: str, at: str = "", cell: str = "") -> str:
+        """Show how often events happened in each kernel: context switches, wake-ups, interrupts,
+        page faults, allocations, grace periods. `?` is not known, not 0."""
+        found = self._session(session, at, cell)
+        text = recordings.formed(found, EVENT_FORMS, "text", Asked(width=_WIDTH))
+        return answer(text, "ask at another point with `at`")
+
+    def check(
+        self,
+        session: str,
+        conditions: list[str],
+        kernels: list[str] | None = None,
+        at: str = "",
+        cell: str = "",
+    ) -> str:
+        """Judge conditions on the changes of each kernel relative to the base, at every point, or
+        only `at` one: "instructions > +2%", "instructions:FUNCTION > +3/op",
+        "instructions:total:FUNCTION > +5%" (with all that it calls), "events:page-faults > +0",
+        "size:FUNCTION > +10%", "loads:TYPE.FIELD > +0". A condition that holds fails."""
+        if not 0 < len(conditions) <= _CONDITIONS:
+            raise InputError(f"ask for 1 to {_CONDITIONS} conditions")
+        rows = self._opened(session, at, cell).check(*conditions, kernels=kernels or ())
+        text = "\n".join(f"{row.verdict}: {row.condition}\n  {row.told}" for row in rows)
+        counts = [sum(row.verdict == one for row in rows) for one in ("fails", "passes")]
+        head = f"{counts[0]:,} fail and {counts[1]:,} pass of {len(rows):,}"
+        return answer(f"{head}\n{text}", "ask for one condition, of one of `kernels`, `at` a point")
+
+    def _line(self, path: Path) -> str:
+        """A recording in a line."""
+        name = units.printable(self._folder.name(path))
+        try:
+            return f"{name}: {_described(opened.open(path))}"
+        except ProfdiffError as error:
+            return f"{name}: damaged: {error}"
+
+    def _opened(self, session: str, at: str, cell: str) -> Session | Parts | Suite:
+        found = open_recording(self._folder.path(session))
+        if cell:
+            if not isinstance(found, Suite):
+                raise InputError("only a suite has cells: leave `cell` out")
+            found = found.cell(cell)
+        if not at:
+            return found
+        if isinstance(found, Suite):
+            raise InputError("a suite has no one point: name one of its cells with `cell`")
+        return found.at(at)
+
+    def _session(self, session: str, at: str, cell: str) -> Session:
+        found = self._opened(session, at, cell)
+        if isinstance(found, Session):
+            return found
+        if isinstance(found, Suite):
+            raise InputError("this is a suite: name one of its cells with `cell`")
+        names = [self._folder.name(one.folder) for one in found.sessions.values()]
+        raise InputError(f"this holds several sessions: name one of them: {' or '.join(names)}")
+
+
+def _rows(top: int) -> int:
+    if not 0 < top <= _ROWS:
+        raise InputError(f"top: 1 to {_ROWS} rows")
+    return top
+
+
+def _described(one: "opened.Opened") -> str:
+    """What kind of recording it is, of which kernels and which command."""
+    if isinstance(one, suite.Suite):
+        return f"{one.title}, {units.counted(len(one.workloads), 'workload')}"
+    if isinstance(one, parts.Parts):
+        return f"{one.title}: {units.few(list(one.names), _SHOWN)}"
+    manifest = one.manifest
+    labels = units.few([kernel.label for kernel in manifest.compared], _SHOWN)
+    command = command_line(manifest.workload.argv)[:_WIDTH]
+    return units.printable(f"{one.title} of {labels}, recorded {manifest.created}: {command}")
