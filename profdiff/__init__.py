@@ -38,7 +38,12 @@ def open(folder: str | PathLike[str]) -> "Session | Parts | Suite":  # noqa: A00
     return open_recording(Path(folder))
 
 
-def __getattr__(name: str) -> object:
-    if name not in _PLACES:
-        raise AttributeError(f"module 'profdiff' has no attribute {name!r}")
-    return getattr(import_module(_PLACES[name]), name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name not in _PLACES:
+            raise AttributeError(f"module 'profdiff' has no attribute {name!r}")
+        return getattr(import_module(_PLACES[name]), name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_PLACES})

@@ -37,6 +37,7 @@ def test_every_name_and_method_is_named() -> None:
     kinds = [profdiff.Session, profdiff.Parts, profdiff.Suite, profdiff.Table]
     assert set(profdiff.__all__) >= {one.__name__ for one in kinds}
     for name in profdiff.__all__:
+        assert name in dir(profdiff)
         assert getattr(profdiff, name).__doc__ or name == "__version__"
     # What all recordings have, and what is a session's.
     for kind in kinds:

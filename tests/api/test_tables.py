@@ -113,6 +113,29 @@ def test_an_error_is_the_line_that_is_printed(session: package.Session, folder: 
         package.open(folder.parent)
 
 
+def test_what_folded_stacks_do_not_say_is_not_known(tmp_path: Path) -> None:
+    for label, count in (("a", 5), ("b", 7)):
+        (tmp_path / label).write_text(f"main;[kernel] mas_walk {count}\nmain 2\n")
+    profdiff("import", f"a={tmp_path / 'a'}", f"b={tmp_path / 'b'}", "-o", tmp_path / "s.profdiff")
+    session = package.open(tmp_path / "s.profdiff")
+    assert isinstance(session, package.Session)
+    rows = session.functions()
+    assert {(row.function, row.kernel): row.self for row in rows if row.self} == {
+        ("main", "a"): 2,
+        ("main", "b"): 2,
+        ("[kernel] mas_walk", "a"): 5,
+        ("[kernel] mas_walk", "b"): 7,
+    }
+    assert {(row.samples, row.calls, row.line) for row in rows} == {(None, None, None)}
+    for table, why in (
+        (session.addresses, "its functions came as names"),
+        (session.calls, "calls were not counted"),
+        (session.events, "events are known only of exact counts"),
+    ):
+        with pytest.raises(package.ProfdiffError, match=why):
+            table()
+
+
 class Sample(Record, frozen=True):
     """A field of each type that columns have."""
 

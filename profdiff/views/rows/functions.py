@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from profdiff.profile.comparison import Comparison
-from profdiff.views.profile.functions import functions, unresolved
+from profdiff.views.profile.functions import Function, functions, unresolved
 from profdiff.views.record import Record, Side
 
 
@@ -13,8 +13,9 @@ class FunctionRow(Record, frozen=True):
     """A function on a kernel. ``function``: None of what has no function, for the ``reason`` that
     is None of functions. ``self`` and ``total``: its counts without and with what it calls or
     inlines; ``delta``: by how much ``self`` is more than on the base, None of the base itself.
-    ``samples``: from how many ``self`` is known, None for exact counts; ``calls``: how often it was
-    called, None where that was not counted. ``line``: where it is declared, None if not known."""
+    ``samples``: from how many ``self`` is known, None for exact counts and where the recording does
+    not say; ``calls``: how often it was called, None where that was not counted. ``line``: where it
+    is declared, None if not known."""
 
     metric: str
     unit: str
@@ -53,7 +54,7 @@ def function_rows(comparison: Comparison) -> Iterator[FunctionRow]:
                 self=one.self[label],
                 total=one.total[label],
                 delta=None if label == base else one.self[label] - one.self[base],
-                samples=None if one.samples is None else one.samples[label],
+                samples=_samples(one, label),
                 calls=count,
             )
     for rest in unresolved(comparison):
@@ -74,6 +75,12 @@ def function_rows(comparison: Comparison) -> Iterator[FunctionRow]:
                 samples=None,
                 calls=None,
             )
+
+
+def _samples(one: Function, label: str) -> int | None:
+    """Folded stacks have counts, and do not say from how many samples."""
+    told = None if one.samples is None else one.samples[label]
+    return told or (None if one.self[label] else told)
 
 
 def _called(comparison: Comparison) -> Sequence[Sequence[int | None]]:
