@@ -281,7 +281,6 @@ def test_reports_say_it(session: Session) -> None:
     (shares,) = facts["shares"]
     assert shares["unresolved"]["base"] == 12 / (1_144_320 + 300_000 + 3_764 + 12)
     assert shares["lost"] == {}
-    assert data["report_command"].split()[0] == "profdiff"
 
 
 def test_hostile_values_stay_text() -> None:

@@ -20,7 +20,6 @@ from synthetic_joint import POINTS, joint, part
 from synthetic_suite import ABSENT, large_suite
 
 from profdiff.base.errors import InputError, SessionError
-from profdiff.commands.recording import locate
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Results
 from profdiff.evidence.suite.results import SuiteResults
@@ -32,6 +31,7 @@ from profdiff.session import manifest as m
 from profdiff.session.points import settings
 from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload
+from profdiff.session.suite_cells import located
 from profdiff.views.suite.making import reproduce
 from profdiff.views.suite.records import SuiteCell, SuiteDocument
 from profdiff.views.suite.threshold import parsed
@@ -222,7 +222,7 @@ def test_cell_of_what_is_no_suite_is_refused(folder: Path) -> None:
     assert said == (
         f"--cell works only on a suite: {folder}/getpid is a session: --at names a point of a sweep"
     )
-    assert locate(Suite.open(folder), "mprotect") == (folder / "mprotect", None)
+    assert located(Suite.open(folder), "mprotect") == (folder / "mprotect", None)
 
 
 def test_check_judges_every_cell(folder: Path, tmp_path: Path) -> None:
@@ -272,9 +272,9 @@ def test_parts_are_cells_of_their_own(tmp_path: Path) -> None:
     assert cell.part == "arm64" and cell.session == "mprotect/arm64"
     own = Results.gather(Session.open(tmp_path / "S/mprotect/arm64").manifest)
     assert cell.values["new"] == own.every[0].cells[1].medians[0]
-    place, at = locate(suite, "mprotect/4@arm64")
+    place, at = located(suite, "mprotect/4@arm64")
     assert (place, at) == (tmp_path / "S/mprotect/arm64", "folio_kib=4")
-    assert locate(suite, "mprotect/4") == (tmp_path / "S/mprotect", at)
+    assert located(suite, "mprotect/4") == (tmp_path / "S/mprotect", at)
     shown = profdiff("report", tmp_path / "S", "--cell", "mprotect/4").stdout
     assert "x86_64" in shown and "arm64" in shown
 
