@@ -1,7 +1,11 @@
-"""The events that a suite's report has of its cells are those of each cell's own report."""
+"""The events that a suite's report has of its cells are those of each cell's own report, which are
+those of its recordings."""
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from profdiff.evidence.event_counts import KeptCounts
 from profdiff.evidence.events import EventTable, outweighing
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Results
@@ -19,6 +23,9 @@ def check(folder: Path) -> dict[tuple[str, str], dict[str, int]]:
         facts, results = session_facts.read(session), Results.gather(session.manifest)
         table = Findings.of(session, cell.setting, results, facts).events
         assert isinstance(table, EventTable)
+        assert KeptCounts.of(table.comparison, session)
+        session.manifest = replace(session.manifest, events=None)
+        assert table.rows == EventTable(table.comparison, session).rows
         ops = table.comparison.ops or 1
         assert set(cell.events) == set(table.labels[1:])
         for number, label in enumerate(table.labels[1:], 1):

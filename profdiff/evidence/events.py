@@ -2,24 +2,17 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from profdiff.base.errors import InputError, SessionError
+from profdiff.base.errors import InputError
+from profdiff.evidence.event_counts import KeptCounts, RecordedCounts
 from profdiff.profile.code.classes import class_names
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.events.counts import (
-    EventCount,
-    Spread,
-    addresses_of,
-    beginnings,
-    event_counts,
-)
+from profdiff.profile.events.counts import EventCount, Spread
 from profdiff.profile.events.table import Context, Event, by_name, events
-from profdiff.profile.runs import paired
 from profdiff.session.session import Session
 from profdiff.session.states import StateChange, holds
 
@@ -77,18 +70,10 @@ class EventTable:
         return EventTable(found, session)
 
     def __init__(self, comparison: Comparison, session: Session) -> None:
-        self.comparison, self._session = comparison, session
-        self._found, self._begins, interrupts = [], [], [0]
-        for kernel, label in enumerate(comparison.labels):
-            runs = [run for run in comparison.runs if run.kernel == label]
-            run, addresses = runs[comparison.picked[kernel]], comparison.addresses[kernel][0]
-            begins = beginnings(session, run)
-            if not begins:
-                raise InputError(f"{label}: its kallsyms does not say where its functions are")
-            self._begins.append(begins)
-            self._found.append(event_counts(session, run, addresses, begins))
-            interrupts += [one.instructions.interrupts or 0 for one in runs if one.instructions]
-        self._few = FEW + max(interrupts)
+        self.comparison = comparison
+        self._known = KeptCounts.of(comparison, session) or RecordedCounts(comparison, session)
+        came = [one.instructions.interrupts or 0 for one in comparison.runs if one.instructions]
+        self._few = FEW + max(came, default=0)
 
     @property
     def labels(self) -> list[str]:
@@ -137,11 +122,10 @@ class EventTable:
         return None if spread is None else spread.picked
 
     def _spread(self, event: Event, context: Context, kernel: int) -> Spread | None:
-        picked = self.comparison.picked[kernel]
-        return _spread(self._found[kernel].get(event.name), context, picked)
+        return _spread(self._known.plain[kernel].get(event.name), context)
 
     def _row(self, event: Event, context: Context) -> EventRow:
-        told = [found.get(event.name) for found in self._found]
+        told = [known.get(event.name) for known in self._known.plain]
         counts = [self._count(event, context, kernel) for kernel in range(len(told))]
         changes = [self._change(event, context, kernel) for kernel in range(1, len(told))]
         return EventRow(event, context, counts, told, changes)
@@ -157,33 +141,12 @@ class EventTable:
     def _in_states(self, event: Event, context: Context, kernel: int) -> list[StateChange]:
         """The values in each varied state in which both were recorded."""
         pairs = []
-        for base, other in zip(self._states(0), self._states(kernel), strict=True):
-            seen = [_spread(one.get(event.name), context, 0) for one in (base, other)]
+        for base, other in zip(self._known.states(0), self._known.states(kernel), strict=True):
+            seen = [_spread(one.get(event.name), context) for one in (base, other)]
             counts = [float(one.picked) for one in seen if one is not None]
             if len(counts) == len(seen):
                 pairs.append(StateChange(*counts))
         return pairs
-
-    def _states(self, kernel: int) -> list[Mapping[str, EventCount]]:
-        """What is known of a kernel in each varied state of the session, read once."""
-        if kernel not in self._read:
-            comparison, session = self.comparison, self._session
-            cell = comparison.labels[kernel], comparison.runs[0].collector, comparison.setting
-            every = sorted({run.state for run in session.manifest.runs} - {0})
-            self._read[kernel] = found = []
-            for state in every:
-                known: Mapping[str, EventCount] = {}
-                # Of a damaged run, nothing is known.
-                with suppress(InputError, SessionError):
-                    runs = paired(session, *cell, state)
-                    addresses = addresses_of(session, runs)
-                    known = event_counts(session, runs[1][0], addresses, self._begins[kernel])
-                found.append(known)
-        return self._read[kernel]
-
-    @cached_property
-    def _read(self) -> dict[int, list[Mapping[str, EventCount]]]:
-        return {}
 
 
 def outweighing(
@@ -240,7 +203,6 @@ def _far(base: int, other: int) -> float:
     return abs(math.log(other / base)) if base > 0 and other > 0 else math.inf
 
 
-def _spread(one: EventCount | None, context: Context, picked: int) -> Spread | None:
+def _spread(one: EventCount | None, context: Context) -> Spread | None:
     """None where it is not known."""
-    values = None if one is None else one.own if context == "own" else one.beside
-    return None if values is None or not len(values) else Spread.of(values, picked)
+    return None if one is None else one.own if context == "own" else one.beside

@@ -81,6 +81,7 @@ def test_without_kallsyms_nothing_is_known(happened: Path, tmp_path: Path) -> No
     manifest = json.loads((bare / "manifest.json").read_text())
     for run in manifest["runs"]:
         del run["files"]["kallsyms"]
+    del manifest["events"]
     (bare / "manifest.json").write_text(json.dumps(manifest))
     result = profdiff("report", bare, "--events", *AT, status=2)
     assert error_line(result) == "old: its kallsyms does not say where its functions are"

@@ -200,6 +200,7 @@ def test_hostile_columns_are_refused(tmp_path: Path) -> None:
     session = _varied(tmp_path / "S", [1000], [2000])
     path = session.path(str(session.manifest.events))
     good = KeptEvents.load(path)
+    assert good.told
     for change in (
         {"point": good.point[:0]},
         {"state": good.state[:0]},
@@ -210,6 +211,9 @@ def test_hostile_columns_are_refused(tmp_path: Path) -> None:
         {"counts": good.counts[..., :2]},
         {"counts": good.counts.astype(np.float64)},
         {"interrupts": good.interrupts[:0]},
+        {"told": good.told._replace(way=good.told.way[:, :1])},
+        {"told": good.told._replace(way=good.told.way + np.uint8(100))},
+        {"told": good.told._replace(beside=good.told.beside[..., :2])},
     ):
         replace(good, **change).save(path)  # type: ignore[arg-type]
         with pytest.raises(SessionError, match="damaged"):
@@ -223,3 +227,14 @@ def test_sessions_of_other_versions_open(tmp_path: Path) -> None:
     del manifest["events"]
     (session.folder / "manifest.json").write_bytes(msgspec.json.encode(manifest))
     assert KeptEvents.of(Session.open(session.folder)) is None
+
+
+def test_files_of_older_versions_tell_the_changes_alone(tmp_path: Path) -> None:
+    session = _varied(tmp_path / "S", [1000], [2000])
+    path = session.path(str(session.manifest.events))
+    found, good = _found(session), KeptEvents.load(path)
+    assert set(good.event_counts(good.at(0), "new")) == {"page-faults"}
+    replace(good, told=None).save(path)
+    older = KeptEvents.of(session)
+    assert older and not older.event_counts(older.at(0), "new")
+    assert _found(session) == found

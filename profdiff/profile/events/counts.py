@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from profdiff.base.errors import SessionError
 from profdiff.profile.addresses import Addresses
-from profdiff.profile.events.entries import Entered, Entries, symbols
+from profdiff.profile.events.entries import Entries, symbols
 from profdiff.profile.events.table import Event, Version, Way, events
 from profdiff.profile.kept_chains import chains_of
 from profdiff.profile.kept_code import known_code
@@ -40,13 +40,13 @@ class Spread(NamedTuple):
 
 
 class EventCount(msgspec.Struct, frozen=True):
-    """How often an event happened in each of R runs, ``own`` and ``beside`` as ``Entered`` has
+    """How often an event happened in runs of a kernel, ``own`` and ``beside`` as ``Entered`` has
     them, by which ``way`` that is told. ``looked_up``: whether somebody looked that up in kernels
     of this version."""
 
     way: Way
-    own: NDArray[np.int64]
-    beside: NDArray[np.int64] | None
+    own: Spread
+    beside: Spread | None
     inlined: bool
     looked_up: bool
 
@@ -64,14 +64,14 @@ def _beginnings(kallsyms: bytes) -> Beginnings:
 
 
 def event_counts(
-    session: Session, run: Run, addresses: Addresses, begins: Beginnings
+    session: Session, run: Run, addresses: Addresses, begins: Beginnings, picked: int
 ) -> Mapping[str, EventCount]:
     """By the events' names; those are left out whose functions the kernel is not known to have.
-    ``addresses``: of runs of one kernel, of which ``run`` is one. Raises SessionError,
-    InputError."""
+    ``addresses``: of runs of one kernel, of which ``run`` is one, and that with the number
+    ``picked`` stands for it. Raises SessionError, InputError."""
     entries = Entries(addresses, begins, _names(), partial(_code, session, run, addresses))
-    architecture, version = architecture_of(run), _version(session.kernel(run.kernel).release)
-    found = {event.name: _counted(event, entries, architecture, version) for event in events()}
+    kernel = architecture_of(run), _version(session.kernel(run.kernel).release)
+    found = {event.name: _counted(event, entries, kernel, picked) for event in events()}
     return {name: one for name, one in found.items() if one is not None}
 
 
@@ -96,29 +96,27 @@ def _hosts() -> set[str]:
 
 
 def _counted(
-    event: Event, entries: Entries, architecture: str, version: Version | None
+    event: Event, entries: Entries, kernel: tuple[str, Version | None], picked: int
 ) -> EventCount | None:
+    """``kernel``: its architecture and version."""
     for way in event.ways:
-        if way.architecture in ("", architecture):
+        if way.architecture in ("", kernel[0]):
             found = [entries.of(name, way.inside) for name in way.functions]
             known = [one for one in found if one is not None]
             if len(known) == len(found):
+                beside = [one.beside for one in known if one.beside is not None]
                 return EventCount(
                     way=way,
-                    own=np.sum([one.own for one in known], axis=0),
-                    beside=_beside(known),
+                    own=_spread([one.own for one in known], picked),
+                    beside=_spread(beside, picked) if len(beside) == len(known) else None,
                     inlined=any(one.inlined for one in known),
-                    looked_up=way.is_looked_up(architecture, version),
+                    looked_up=way.is_looked_up(*kernel),
                 )
     return None
 
 
-def _beside(every: Sequence[Entered]) -> NDArray[np.int64] | None:
-    told = [one.beside for one in every if one.beside is not None]
-    if len(told) < len(every):
-        return None
-    summed: NDArray[np.int64] = np.sum(told, axis=0)
-    return summed
+def _spread(every: Sequence[NDArray[np.int64]], picked: int) -> Spread:
+    return Spread.of(np.sum(every, axis=0), picked)
 
 
 def _version(release: str | None) -> Version | None:

@@ -8,7 +8,7 @@ from fuzz.structured import in_npz
 from fuzz.target import Target
 from profdiff.base.errors import SessionError
 from profdiff.evidence.kept_events import cell_events
-from profdiff.profile.events.kept import KeptEvents
+from profdiff.profile.events.kept import KeptEvents, Told
 from profdiff.profile.events.table import events
 from profdiff.session.points import Setting
 
@@ -32,6 +32,13 @@ def _seeds() -> list[bytes]:
         known=np.ones(shape, np.bool_),
         counts=counts,
         interrupts=np.zeros(shape[:2], np.int64),
+        told=Told(
+            way=np.zeros(shape, np.uint8),
+            inlined=np.zeros(shape, np.bool_),
+            looked_up=np.ones(shape, np.bool_),
+            beside=counts,
+            beside_known=np.ones(shape, np.bool_),
+        ),
     ).save(file)
     return [file.read_bytes()]
 
@@ -40,7 +47,11 @@ def _read(data: bytes, folder: Path) -> None:
     file = folder / "events.npz"
     file.write_bytes(data)
     setting = Setting(0, None, {}, 1, _OPS)
-    found = cell_events(KeptEvents.load(file), setting, {"base": 9, "new": 9}, "base", _OPS)
+    kept = KeptEvents.load(file)
+    if here := kept.at(0):
+        for label in kept.labels:
+            assert set(kept.event_counts(here, label)) <= set(kept.events)
+    found = cell_events(kept, setting, {"base": 9, "new": 9}, "base", _OPS)
     assert all(one.base != one.other for one in found.get("new", ()))
 
 
