@@ -1,9 +1,8 @@
 """Columns of numbers in one uncompressed ``.npz``: what a session keeps of a kernel's symbols and
 code. Reading trusts nothing that the file declares."""
 
-import io
-import math
 import os
+import re
 import struct
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from profdiff.base.atomic import open_atomic
@@ -24,6 +22,14 @@ MAX_BYTES = 2 << 30
 _MAX_DIRECTORY = 16 << 10
 # APPNOTE.TXT 4.3.16, end of central directory: its signature, and the directory's size.
 _END = struct.Struct("<4s8xI6x")
+
+# The whole header of a file of version 1.0 (numpy.lib.format): the length of what stands behind it,
+# the type, and how many rows there are.
+_HEADER = re.compile(
+    rb"\x93NUMPY\x01\x00(..)\{'descr': '([<|][a-zA-Z]\d{1,4})', 'fortran_order': False, "
+    rb"'shape': \((\d{1,12}),\), \} *\n",
+    re.S,
+)
 
 Columns = dict[str, NDArray[np.generic]]
 Dtypes = Mapping[str, np.dtype[np.generic]]
@@ -94,10 +100,8 @@ def need(columns: Columns, wanted: Iterable[str]) -> None:
 def damage() -> tuple[type[Exception], ...]:
     """What zipfile and numpy raise on bytes that make no sense; NotImplementedError is a
     RuntimeError."""
-    import tokenize
-
-    plain = (ValueError, LookupError, EOFError, OverflowError, RuntimeError, SyntaxError)
-    return (*plain, struct.error, tokenize.TokenError, zipfile.BadZipFile)
+    plain = (ValueError, LookupError, EOFError, OverflowError, RuntimeError)
+    return (*plain, struct.error, zipfile.BadZipFile)
 
 
 def _checked_size(file: BinaryIO) -> int:
@@ -119,14 +123,15 @@ def _checked_size(file: BinaryIO) -> int:
 
 
 def _column(name: str, data: bytes, wanted: np.dtype[np.generic]) -> NDArray[np.generic]:
-    """One ``.npy`` of exactly the column's type, one-dimensional, of the declared length."""
-    stream = io.BytesIO(data)
-    if npy.read_magic(stream) != (1, 0):
-        raise ValueError(f"{name} is of an unknown .npy version")
-    shape, _, dtype = npy.read_array_header_1_0(stream)
-    if dtype != wanted or len(shape) != 1:
-        raise ValueError(f"{name} is {dtype} of shape {shape} instead of a column of {wanted}")
-    body = data[stream.tell() :]
-    if math.prod(shape) * wanted.itemsize != len(body):
-        raise ValueError(f"{name} declares {shape[0]} rows and holds {len(body)} bytes")
+    """One ``.npy`` of exactly the column's type, one-dimensional, of the declared length, with the
+    header that numpy writes."""
+    header = _HEADER.match(data)
+    if header is None:
+        raise ValueError(f"{name} has not the header of a column")
+    length, of_type, rows = int.from_bytes(header[1], "little"), header[2].decode(), int(header[3])
+    if of_type != wanted.str:
+        raise ValueError(f"{name} is {of_type} instead of a column of {wanted.str}")
+    body = data[10 + length :]
+    if header.end() != 10 + length or rows * wanted.itemsize != len(body):
+        raise ValueError(f"{name} declares {rows} rows and holds {len(body)} bytes")
     return np.frombuffer(body, dtype=wanted)

@@ -5,8 +5,7 @@ did not is one function.
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 # What GCC and Clang append to a function's name when they clone or split it: GCC's
@@ -62,46 +61,35 @@ def match(kernels: Sequence[Sequence[Function]]) -> MatchedFunctions:
     possible: none of them could be another namesake's continuation instead. The order of the
     kernels does not change what is matched.
     """
-    files: dict[_Key, list[list[str]]] = {}
+    named: dict[tuple[str, str, bool, str], dict[str, list[int]]] = {}
     for index, functions in enumerate(kernels):
-        for function in functions:
-            key = _key(function)
-            by_kernel = files.setdefault(key, [[] for _ in kernels])
-            if function.file not in by_kernel[index]:
-                by_kernel[index].append(function.file)
+        for name, owner, file, in_kernel, reason in functions:
+            holders = named.setdefault((name, owner, in_kernel, reason), {}).setdefault(file, [])
+            if not holders or holders[-1] != index:
+                holders.append(index)
     matched: list[Function] = []
     namesakes: list[bool] = []
-    places: list[dict[tuple[_Key, str], int]] = [{} for _ in kernels]
-    for key, by_kernel in sorted(files.items(), key=lambda item: bool(item[0][3])):
-        groups = _match_files(by_kernel)
+    places: list[dict[Function, int]] = [{} for _ in kernels]
+    for key, files in sorted(named.items(), key=lambda item: bool(item[0][3])):
+        name, owner, in_kernel, reason = key
+        groups = _match_files(files)
         for group in groups:
             for index, file in group.items():
-                places[index][key, file] = len(matched)
+                places[index][Function(name, owner, file, in_kernel, reason)] = len(matched)
             # The newest kernel's file, which a reader is likeliest to have at hand.
-            name, owner, in_kernel, reason = key
             file = next((group[index] for index in sorted(group, reverse=True) if group[index]), "")
             matched.append(Function(name, owner, file, in_kernel, reason))
             namesakes.append(len(groups) > 1)
     numbers = [
-        [places[index][_key(f), f.file] for f in functions]
+        [places[index][function] for function in functions]
         for index, functions in enumerate(kernels)
     ]
     return MatchedFunctions(matched, namesakes, numbers)
 
 
-_Key = tuple[str, str, bool, str]
-
-
-def _key(function: Function) -> _Key:
-    return function.name, function.object, function.in_kernel, function.reason
-
-
-def _match_files(by_kernel: list[list[str]]) -> list[dict[int, str]]:
-    """Groups of (kernel: file) that are one function; a kernel has at most one file in a group."""
-    holders: defaultdict[str, list[int]] = defaultdict(list)
-    for index, files in enumerate(by_kernel):
-        for file in files:
-            holders[file].append(index)
+def _match_files(holders: Mapping[str, list[int]]) -> list[dict[int, str]]:
+    """Groups of (kernel: file) that are one function; a kernel has at most one file in a group.
+    ``holders``: the kernels that have each file."""
     groups = [dict.fromkeys(indexes, file) for file, indexes in sorted(holders.items())]
     if len(groups) == 1:
         return groups

@@ -5,6 +5,7 @@ import os
 import stat
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from pathlib import Path
 from typing import Literal, NoReturn
 
@@ -119,7 +120,9 @@ def inside(folder: Path, relative: str) -> Path:
     path = folder / relative
     mode = 0
     try:
-        inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+        inside = _of_plain_names(folder, relative) or Path(os.path.realpath(path)).is_relative_to(
+            os.path.realpath(folder)
+        )
         with suppress(FileNotFoundError, NotADirectoryError):
             mode = path.stat().st_mode
     except OSError as error:
@@ -129,3 +132,12 @@ def inside(folder: Path, relative: str) -> Path:
     if mode and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise SessionError(f"{path} is neither a file nor a folder: refused")
     return path
+
+
+def _of_plain_names(folder: Path, relative: str) -> bool:
+    """Whether each name on the way from ``folder`` is no symbolic link, and leads down."""
+    names = relative.split("/")
+    if not names[0] or ".." in names:
+        return False
+    _, *way = accumulate(names, os.path.join, initial=str(folder))
+    return not any(map(os.path.islink, way))
