@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from profdiff.base.metric import Metric
 from profdiff.collectors.recorded import Beside, CallTree, Recorded
+from profdiff.profile.chain_functions import ChainFunctions
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.places import Places, distinct, of_keys, rows_of
 
@@ -46,6 +47,11 @@ class Addresses(msgspec.Struct, frozen=True, dict=True):
     def counts(self) -> NDArray[np.int64]:
         """int64[N, R, M]: what each run spent at each place itself; summed when first asked for."""
         return self.count()
+
+    @cached_property
+    def functions(self) -> ChainFunctions:
+        """The functions of each place, those of all chains numbered."""
+        return ChainFunctions.of(self.chains, self.places.in_kernel)
 
     @staticmethod
     def of_runs(

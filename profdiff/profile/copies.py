@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.profile.kernel_profile import ChainFunctions
+from profdiff.profile.chain_functions import ChainFunctions
 from profdiff.profile.stack_table import StackTable
 from profdiff.symbolization.chains import Chains
 

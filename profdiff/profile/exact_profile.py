@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from profdiff.base.metric import Metric
 from profdiff.collectors.recorded import CallTree, Recorded
 from profdiff.profile.addresses import Addresses
+from profdiff.profile.chain_functions import ChainFunctions
 from profdiff.profile.function_identity import fold
-from profdiff.profile.kernel_profile import ChainFunctions, Profile
+from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.stack_table import StackTable
 from profdiff.symbolization._native import expand_calls
 from profdiff.symbolization.chains import Chains
@@ -47,12 +48,12 @@ def exact_profile(
                 f"{len(counts):,} addresses: callers are NOT shown (please report this)"
             )
             return replace(flat(), addresses=(addresses,), remarks=[remark])
-    functions = ChainFunctions.of(chains, addresses.places.in_kernel)
+    if read is not None:
+        addresses = replace(addresses, trees=partial(_trees, read, rows))
+    functions = addresses.functions
     entries = _entries(chains, functions)
     profiles = [_run_profile(chains, functions, entries, tree, addresses.metrics) for tree in trees]
     refused = max(tree.refused for tree in trees)
-    if read is not None:
-        addresses = replace(addresses, trees=partial(_trees, read, rows))
     return replace(
         Profile.merged(profiles),
         addresses=(addresses,),

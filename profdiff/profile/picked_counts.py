@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.profile.addresses import Addresses
+from profdiff.profile.chain_functions import ChainFunctions
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.kernel_profile import ChainFunctions
 
 
 class PickedCounts(msgspec.Struct, frozen=True):
@@ -63,7 +63,7 @@ def _picked(
     metric = addresses.metrics.index(comparison.metric)
     sampled = None if addresses.sampled is None else addresses.sampled()[:, run, metric]
     taken, untold = addresses.taken, addresses.untold
-    functions = ChainFunctions.of(addresses.chains, addresses.places.in_kernel)
+    functions = addresses.functions
     known = comparison.numbers[kernel]
     rows = [known.get(function, -1) for function in functions.functions]
     number = np.array(rows, np.int64)

@@ -10,8 +10,9 @@ from profdiff.base.errors import InputError
 from profdiff.base.metric import Metric, event_metric
 from profdiff.collectors.recorded import Recorded
 from profdiff.profile.addresses import Addresses
+from profdiff.profile.chain_functions import ChainFunctions
 from profdiff.profile.function_identity import Function, fold, unresolved
-from profdiff.profile.kernel_profile import ChainFunctions, Profile, Rate
+from profdiff.profile.kernel_profile import Profile, Rate
 from profdiff.profile.stack_table import StackTable
 from profdiff.symbolization._native import PerfData, PerfText, reasons, write_folded
 from profdiff.symbolization.chains import Chains

@@ -103,9 +103,11 @@ class Seats:
         found = np.zeros(len(before), np.bool_)
         gone, came = after < _HARDLY * before, before < _HARDLY * after
         for mine, here, others in ((gone, before, after[came]), (came, after, before[gone])):
-            for row in np.flatnonzero(mine).tolist():
-                like = np.maximum(others, here[row]) <= _ALIKE * np.minimum(others, here[row])
-                found[row] = bool(like.any())
+            wanted = here[mine]
+            # The least of the others that is not too small, above all; then it must not be too large.
+            every = np.append(np.sort(others), np.iinfo(np.int64).max)
+            least = np.searchsorted(_ALIKE * every, wanted)
+            found[mine] = every[np.minimum(least, len(every) - 1)] <= _ALIKE * wanted
         return found
 
     def _elsewhere(self, row: int, kernel: int, since: int) -> int:

@@ -14,7 +14,6 @@ from profdiff.profile.addresses import Addresses
 from profdiff.profile.function_identity import Function, match
 from profdiff.profile.kept_chains import chains_of
 from profdiff.profile.kept_seats import KeptSeats
-from profdiff.profile.kernel_profile import ChainFunctions
 from profdiff.profile.runs import median_run, paired, recorded
 from profdiff.session.manifest import Run
 from profdiff.session.points import Setting
@@ -71,7 +70,7 @@ def _of_kernel(
     if short:
         counts = counts[:, : len(long)] - counts[:, len(long) :]
     picked = counts[:, median_run(counts.sum(axis=0))]
-    functions = ChainFunctions.of(addresses.chains, addresses.places.in_kernel)
+    functions = addresses.functions
     leaf = functions.frames[functions.offsets[1:].astype(np.int64) - 1].astype(np.int64)
     result = np.zeros(len(functions.functions), np.int64)
     np.add.at(result, leaf, picked)

@@ -85,8 +85,10 @@ def _suite_page(subject: "OfSuite", target: str) -> bytes:
     from profdiff.reports.page import suite, suite_cells
 
     shown = subject.find()
-    reports = suite_cells.reports(subject.recording.folder, shown, session.without_code)
-    return suite.render(shown, reports).encode(errors="backslashreplace")
+    cells = suite_cells.made(
+        subject.recording.folder, shown, lambda _, found: suite.built(session.without_code(found))
+    )
+    return suite.render(shown, cells).encode(errors="backslashreplace")
 
 
 def _site(subject: "OfSuite", target: str) -> None:
@@ -94,8 +96,12 @@ def _site(subject: "OfSuite", target: str) -> None:
     from profdiff.reports.page import site, suite_cells
 
     shown = subject.find()
-    reports = suite_cells.reports(subject.recording.folder, shown, session.build)
-    site.write(Path(target), shown, reports)
+    cells = suite_cells.made(
+        subject.recording.folder,
+        shown,
+        lambda cell, found: site.CellFiles.of(cell, session.build(found)),
+    )
+    site.write(Path(target), shown, cells)
 
 
 def _folded(subject: "OfSession", target: str) -> Files:

@@ -7,9 +7,9 @@ import http.server
 import json
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
@@ -23,7 +23,7 @@ from profdiff.reports.page import html, packed_cell
 from profdiff.reports.page import site as suite_site
 from profdiff.reports.page import suite as suite_page
 from profdiff.reports.page.packed_cell import Packer
-from profdiff.reports.page.records import page_of
+from profdiff.reports.page.site import CellFiles
 from profdiff.views.document import Document
 from profdiff.views.suite.records import SuiteCell, SuiteDocument
 
@@ -47,10 +47,21 @@ def report(number: int, name: str = "") -> Document:
     return session.build(Findings.of_recordings([compare(rows, ops=100)]))
 
 
-def reports(shown: SuiteDocument, name: str = "") -> Iterator[tuple[SuiteCell, Document | None]]:
-    """The last cell has none."""
+Made = TypeVar("Made")
+
+
+def cells(
+    shown: SuiteDocument, make: Callable[[SuiteCell, Document], Made], name: str = ""
+) -> Iterator[tuple[SuiteCell, Made | None]]:
+    """What is made of each cell's report; the last cell has none."""
     for number, cell in enumerate(shown.cells):
-        yield cell, None if number == len(shown.cells) - 1 else report(number, name)
+        last = number == len(shown.cells) - 1
+        yield cell, None if last else make(cell, report(number, name))
+
+
+def rendered(shown: SuiteDocument, name: str = "") -> str:
+    """The page."""
+    return suite_page.render(shown, cells(shown, lambda _, one: suite_page.built(one), name))
 
 
 class Opened:
@@ -79,7 +90,7 @@ class Opened:
 def one_file(tmp_path_factory: pytest.TempPathFactory) -> str:
     shown = suite()
     file = tmp_path_factory.mktemp("suite") / "suite.html"
-    file.write_text(suite_page.render(shown, reports(shown)))
+    file.write_text(rendered(shown))
     return file.as_uri()
 
 
@@ -246,14 +257,14 @@ def hostile() -> SuiteDocument:
 def test_hostile_texts_are_texts(browser: Any, tmp_path: Path) -> None:
     shown = hostile()
     file = tmp_path / "suite.html"
-    file.write_text(suite_page.render(shown, reports(shown, HOSTILE[0])))
+    file.write_text(rendered(shown, HOSTILE[0]))
     opened = Opened(browser, file.as_uri())
     opened.page.click("#heat a >> nth=0")
     opened.page.wait_for_selector("#back:not([hidden])")
     assert "owned" not in opened.page.title().partition(":")[0]
     assert opened.page.locator("img").count() == 0
     opened.close()
-    suite_site.write(tmp_path / "site", shown, reports(shown, HOSTILE[0]))
+    suite_site.write(tmp_path / "site", shown, cells(shown, CellFiles.of, HOSTILE[0]))
     for name in ("index", "cells/mmap/anon,4k"):
         opened = Opened(browser, (tmp_path / f"site/{name}.html").as_uri())
         assert opened.page.title() != "owned"
@@ -281,7 +292,7 @@ def test_a_site_works_from_files_and_from_a_server(browser: Any, tmp_path: Path,
     shown = suite()
     shown = msgspec.structs.replace(shown, cells=shown.cells[:4])
     site = tmp_path / "a site#1"
-    suite_site.write(site, shown, reports(shown))
+    suite_site.write(site, shown, cells(shown, CellFiles.of))
     with served(site) if way == "server" else contextlib.nullcontext(site.as_uri()) as top:
         opened = Opened(browser, f"{top}/index.html")
         opened.page.click("text=mmap/anon,64k")
@@ -301,7 +312,9 @@ def test_a_packed_report_is_the_same_unpacked(browser: Any, one_file: str) -> No
     """All but classes, code and results, which a page shows nothing of."""
     packer = Packer()
     shown = [report(0), report(1), report(0)]
-    packed = [json.loads(gzip.decompress(packer.pack(page_of(one)) or b"")) for one in shown]
+    packed = [
+        json.loads(gzip.decompress(packer.pack(suite_page.built(one)) or b"")) for one in shown
+    ]
     page = browser.new_page()
     script = html.joined_modules("suite").partition("\nasync function startSuite")[0]
     page.add_script_tag(content=f"{script};globalThis.unpackedCell = unpackedCell")
@@ -319,11 +332,11 @@ def test_a_packed_report_is_the_same_unpacked(browser: Any, one_file: str) -> No
 
 
 def test_what_has_no_room_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = len(Packer().pack(page_of(report(1))) or b"")
+    whole = len(Packer().pack(suite_page.built(report(1))) or b"")
     sizes = {}
     for room in (100_000, 0):
         monkeypatch.setattr(packed_cell, "ROOM", room)
-        sizes[room] = Packer().pack(page_of(report(1)))
+        sizes[room] = Packer().pack(suite_page.built(report(1)))
     assert sizes[0] is None
     assert len(sizes[100_000] or b"") == whole
 
@@ -332,7 +345,7 @@ def test_what_has_no_room_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_cells_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed_cell, "ROOM_OF_ALL", 40_000)
     packer = Packer(1000)
-    made = [packer.pack(page_of(report(1))) for _ in range(1000)]
+    made = [packer.pack(suite_page.built(report(1))) for _ in range(1000)]
     assert sum(len(one) for one in made if one) <= 40_000
     assert None in made
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from profdiff.collectors.architecture import X86_64
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.comparison import Comparison, Side
-from profdiff.profile.kernel_profile import ChainFunctions
 from profdiff.symbolization._native import classes, disassemble
 from profdiff.symbolization.places import CODE, distinct, rows_of
 
@@ -128,7 +127,7 @@ def _classes_of(codes: NDArray[np.void], architecture: str) -> NDArray[np.bool_]
 
 def _functions(comparison: Comparison, kernel: int, addresses: Addresses) -> NDArray[np.int64]:
     """int64[N]: the row of the innermost function of each place."""
-    functions = ChainFunctions.of(addresses.chains, addresses.places.in_kernel)
+    functions = addresses.functions
     number = comparison.numbers[kernel]
     rest = len(comparison.functions) + len(comparison.unnamed)
     rows = [number.get(one, rest + (not one.in_kernel)) for one in functions.functions]

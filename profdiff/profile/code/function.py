@@ -7,8 +7,8 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from profdiff.profile.chain_functions import ChainFunctions
 from profdiff.profile.function_identity import fold
-from profdiff.profile.kernel_profile import ChainFunctions
 from profdiff.symbolization.chains import Chains
 
 #: The names of the functions from the physical one to the innermost.

@@ -6,11 +6,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from profdiff.profile.chain_functions import ChainFunctions
 from profdiff.profile.code.function import FunctionCode, Piece, Place, joined, places_of
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.kept_accesses import kept_accesses
 from profdiff.profile.kept_code import KnownCode, known_code
-from profdiff.profile.kernel_profile import ChainFunctions
 from profdiff.profile.picked_counts import PickedCounts, picked_counts
 from profdiff.profile.session_symbols import architecture_of
 from profdiff.session.manifest import Run

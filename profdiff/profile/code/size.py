@@ -5,10 +5,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.base.errors import InputError, SessionError
+from profdiff.profile.chain_functions import ChainFunctions
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.copies import Copies
 from profdiff.profile.kept_code import known_code
-from profdiff.profile.kernel_profile import ChainFunctions
 from profdiff.profile.picked_counts import PickedCounts, picked_counts
 from profdiff.session.session import Session
 from profdiff.symbolization.kernel_code import KernelCode

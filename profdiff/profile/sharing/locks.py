@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from profdiff.collectors.sharing.lines import SharedLines
-from profdiff.profile.kernel_profile import ChainFunctions
+from profdiff.profile.chain_functions import ChainFunctions
 from profdiff.profile.sharing.names import Name
 
 Mode = Literal["exclusive", "shared"]

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from profdiff.base.errors import InputError
 from profdiff.collectors.sharing.lines import SharedLines
 from profdiff.profile.addresses import Addresses
+from profdiff.profile.chain_functions import ChainFunctions
 from profdiff.profile.function_identity import Function
 from profdiff.profile.kept_accesses import known_accesses
 from profdiff.profile.kept_chains import chains_of
-from profdiff.profile.kernel_profile import ChainFunctions
 from profdiff.profile.runs import median_run
 from profdiff.profile.sharing.lines import Code, named_sums
 from profdiff.profile.sharing.locks import Locks

@@ -1,6 +1,7 @@
 """An atlas as a site: the index, a page for each cell, and the pages of each recording."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -10,16 +11,18 @@ from profdiff.base import units
 from profdiff.base.errors import SessionError
 from profdiff.evidence.atlas.lines import series
 from profdiff.evidence.atlas.source import AtlasSource, plain_name
+from profdiff.evidence.findings import Findings
 from profdiff.reports.atlas import document as atlas_document
 from profdiff.reports.documents import session
 from profdiff.reports.documents import suite as suite_document
 from profdiff.reports.page import html, suite_cells
 from profdiff.reports.page import site as suite_site
 from profdiff.reports.page.records import AtlasPage
+from profdiff.reports.page.site import CellFiles
 from profdiff.reports.page.site_folder import SiteFolder, site_folder
 from profdiff.session.held import held
 from profdiff.views.atlas import Atlas, AtlasSeries
-from profdiff.views.suite.records import SuiteDamage, SuiteDocument
+from profdiff.views.suite.records import SuiteCell, SuiteDamage, SuiteDocument
 
 
 def write(
@@ -45,17 +48,21 @@ def write(
                 damaged.append(SuiteDamage(str(folder), units.printable(str(error))))
                 continue
             shown = suite_document.of_results(source.results, threshold)
-            reports = suite_cells.reports(folder, shown, session.build)
             sources.append(source)
             documents.append(shown)
             place = f"sessions/{source.name}/"
-            pages.append(suite_site.add(site, place, shown, reports, whole=False))
+            cells = suite_cells.made(folder, shown, partial(_cell_files, place))
+            pages.append(suite_site.add(site, place, shown, cells))
         if not sources:
             raise SessionError(f"no recording can be read: {damaged[0].name}: {damaged[0].why}")
         found = series(sources)
         atlas = atlas_document.build(sources, documents, pages, found, threshold, damaged)
         _add(site, atlas)
     return atlas
+
+
+def _cell_files(place: str, cell: SuiteCell, found: Findings) -> CellFiles:
+    return CellFiles.of(cell, session.build(found), place, whole=False)
 
 
 def _unique(name: str, sources: Sequence[AtlasSource]) -> str:
@@ -93,4 +100,5 @@ def _add(site: SiteFolder, atlas: Atlas) -> None:
 
 def _page(site: SiteFolder, atlas: Atlas, path: str, cell: str) -> None:
     data = AtlasPage(atlas=atlas, cell=cell, up=suite_site.up(path), json=f"{path}.json")
-    site.write(f"{path}.html", html.linked("atlas", data, ["atlas/atlas.html"], path))
+    page = html.linked("atlas", session.encode(data), ["atlas/atlas.html"], path)
+    site.write(f"{path}.html", page)

@@ -95,9 +95,9 @@ _LINKED_POLICY = (
 )
 
 
-def linked(entry: str, data: Record, body: Sequence[str], place: str) -> str:
-    """The page of a site at ``place``, without ``.html``, beside which the same lies as JSON. Its
-    styles and scripts lie in the site's ``assets``."""
+def linked(entry: str, data: bytes, body: Sequence[str], place: str) -> str:
+    """The page of a site at ``place``, without ``.html``, beside which the same lies as JSON.
+    ``data``: a record as JSON. Its styles and scripts lie in the site's ``assets``."""
     assets, beside = f"{'../' * place.count('/')}assets/", f"{place.rpartition('/')[2]}.json"
     name = escape(beside)
     return filled(
@@ -107,7 +107,7 @@ def linked(entry: str, data: Record, body: Sequence[str], place: str) -> str:
             "STYLE": f'<link rel="stylesheet" href="{assets}style.css">',
             "BODY": "".join(map(template, body)),
             "WITHOUT": f'This page needs JavaScript; <a href="{name}">{name}</a> has its data.',
-            "DATA": packed(session.encode(data)),
+            "DATA": packed(data),
             "CODE": "",
             "SCRIPT": f'<script src="{assets}{entry}.js" defer></script>',
         },

@@ -4,11 +4,9 @@ columns. ``templates/suite/packed_cell.js`` undoes it."""
 import json
 from typing import Any
 
-import msgspec
-
 from profdiff.reports.page import points
 from profdiff.reports.page.element import compressed
-from profdiff.reports.page.records import Page, Shared, SharedFunctions
+from profdiff.reports.page.records import Shared, SharedFunctions
 
 # What one cell may take, and all of them, in bytes of compressed JSON. base64 makes a third more of
 # it: with what the page is without cells, 15 MB.
@@ -39,10 +37,9 @@ class Packer:
         self._rows: list[_Row] = []
         self._known: dict[tuple[Any, ...], list[int]] = {}
 
-    def pack(self, shown: Page) -> bytes | None:
-        """``PackedCell`` as compressed JSON: all of a report but classes and code, without its
-        stacks where they have no room; None if the rest has none either."""
-        built = msgspec.to_builtins(shown)
+    def pack(self, built: dict[str, Any]) -> bytes | None:
+        """``PackedCell`` as compressed JSON: all of a cell's ``Page`` but classes and code, without
+        its stacks where they have no room; None if the rest has none either."""
         room = min(ROOM, self._left, _MORE * self._left // self._cells)
         self._cells = max(1, self._cells - 1)
         for make in (dict, points.without_stacks):

@@ -1,8 +1,9 @@
 """What pages hold, as records: ``scripts/types`` makes the types of the page's scripts of them."""
 
+import json
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, field, structs
+from msgspec import Meta, field, structs, to_builtins
 
 from profdiff.profile.data.overlaps import Cause
 from profdiff.reports.page.sharing_records import HeldSharing, PageSharing
@@ -115,6 +116,14 @@ def page_of(shown: Document, **more: Any) -> Page:
     """The page of a report; ``more``: members of ``Page``. Without code: that of a suite's cell."""
     without = HeldCode(functions=[], why="the pages of a suite hold no code")
     return Page(**{**structs.asdict(shown), "code": without, **more})
+
+
+def extended(report: bytes, page: Page) -> bytes:
+    """The JSON of a page of which ``report`` is that of its report, which takes most of the
+    time."""
+    own = page.__struct_fields__[len(Document.__struct_fields__) :]
+    more = {name: to_builtins(getattr(page, name)) for name in own}
+    return report[:-1] + b"," + json.dumps(more, separators=(",", ":")).encode()[1:]
 
 
 class LineColumns(Record, frozen=True):

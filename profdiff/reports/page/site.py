@@ -4,11 +4,12 @@ beside it. It needs no server: a page that is opened as a file works, too."""
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from profdiff.reports.documents import session
 from profdiff.reports.page import html, suite
 from profdiff.reports.page.packed_cell import Packer
-from profdiff.reports.page.records import Back, SuitePage, page_of
+from profdiff.reports.page.records import Back, SuitePage, extended, page_of
 from profdiff.reports.page.site_folder import SiteFolder, site_folder
 from profdiff.views.document import Document
 from profdiff.views.suite.records import SuiteCell, SuiteDocument
@@ -17,13 +18,33 @@ from profdiff.views.suite.records import SuiteCell, SuiteDocument
 _LONGEST = 150
 
 
+class CellFiles(NamedTuple):
+    """The page of a cell, and the JSON beside it."""
+
+    page: str
+    json: bytes
+
+    @staticmethod
+    def of(
+        cell: SuiteCell, report: Document, place: str = "", *, whole: bool = True
+    ) -> "CellFiles":
+        """Those of a suite's cell below ``place``, as ``add`` has it. ``whole``: the JSON is the
+        cell's whole report, else what the suite's report says of it, which is a thousandth."""
+        path, text = _path(cell), session.encode(report)
+        said = " ".join(filter(None, [f"{cell.name}, per {cell.op}.", cell.about]))
+        shown = page_of(report, back=Back(address=f"{up(path)}index.html", cell=said))
+        data = extended(text, shown)
+        page = html.linked("report", data, ["report/report.html"], f"{place}{path}")
+        return CellFiles(page, (text if whole else session.encode(cell)) + b"\n")
+
+
 def write(
-    target: Path, shown: SuiteDocument, reports: Iterable[tuple[SuiteCell, Document | None]]
+    target: Path, shown: SuiteDocument, cells: Iterable[tuple[SuiteCell, CellFiles | None]]
 ) -> None:
     """Make the folder ``target`` the site. Raises InputError."""
     with site_folder(target) as site:
         assets(site)
-        add(site, "", shown, reports)
+        add(site, "", shown, cells)
 
 
 def assets(site: SiteFolder, *others: str) -> None:
@@ -38,25 +59,22 @@ def add(
     site: SiteFolder,
     place: str,
     shown: SuiteDocument,
-    reports: Iterable[tuple[SuiteCell, Document | None]],
-    *,
-    whole: bool = True,
+    cells: Iterable[tuple[SuiteCell, CellFiles | None]],
 ) -> dict[str, str]:
     """Add the pages of one suite below ``place`` ("", or a folder with ``/`` at its end); the
-    page of each cell that has one, relative to the site, by name. ``whole``: beside each page is
-    the cell's whole report as JSON, else what the suite's report says of it, which is a
-    thousandth."""
+    page of each cell that has one, relative to the site, by name."""
     pages: dict[str, str] = {}
-    for cell, report in reports:
-        if report is None:
+    for cell, files in cells:
+        if files is None:
             continue
-        pages[cell.name] = path = f"cells/{cell_path(cell.name)}"
-        site.write(f"{place}{path}.html", _cell_page(f"{place}{path}", path, cell, report))
-        site.write(f"{place}{path}.json", session.encode(report if whole else cell) + b"\n")
+        pages[cell.name] = path = _path(cell)
+        site.write(f"{place}{path}.html", files.page)
+        site.write(f"{place}{path}.json", files.json)
     addresses = [f"{pages[cell.name]}.html" if cell.name in pages else "" for cell in shown.cells]
     held: list[int | None] = [None] * len(shown.cells)
     data = SuitePage(suite=shown, held=held, pages=addresses, shared=Packer().shared)
-    site.write(f"{place}index.html", html.linked("suite", data, suite.BODY, f"{place}index"))
+    page = html.linked("suite", session.encode(data), suite.BODY, f"{place}index")
+    site.write(f"{place}index.html", page)
     site.write(f"{place}index.json", session.encode(shown) + b"\n")
     return {name: f"{place}{path}.html" for name, path in pages.items()}
 
@@ -71,10 +89,8 @@ def up(path: str) -> str:
     return "../" * path.count("/")
 
 
-def _cell_page(whole: str, path: str, cell: SuiteCell, report: Document) -> str:
-    said = " ".join(filter(None, [f"{cell.name}, per {cell.op}.", cell.about]))
-    shown = page_of(report, back=Back(address=f"{up(path)}index.html", cell=said))
-    return html.linked("report", shown, ["report/report.html"], whole)
+def _path(cell: SuiteCell) -> str:
+    return f"cells/{cell_path(cell.name)}"
 
 
 def _short(part: str) -> str:

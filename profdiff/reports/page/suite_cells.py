@@ -1,9 +1,10 @@
-"""The reports of a suite's cells, one after the other."""
+"""What is made of the reports of a suite's cells, one after the other."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
+from typing import TypeVar
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.base.forked import made_in_order
@@ -12,39 +13,39 @@ from profdiff.evidence.results import Results
 from profdiff.profile import session_facts
 from profdiff.session.session import Session
 from profdiff.session.state import compare_states
-from profdiff.views.document import Document
 from profdiff.views.suite.records import SuiteCell, SuiteDocument
 
+Made = TypeVar("Made")
 
-def reports(
-    folder: Path, shown: SuiteDocument, make: Callable[[Findings], Document]
-) -> Iterator[tuple[SuiteCell, Document | None]]:
+
+def made(
+    folder: Path, shown: SuiteDocument, make: Callable[[SuiteCell, Findings], Made]
+) -> Iterator[tuple[SuiteCell, Made | None]]:
     """What ``make`` makes of each cell of the suite in ``folder``, in order; None of one that has
     none: no kernel has a value there, or its recording is damaged. Each session is opened once,
     and let go. Raises SessionError for one that cannot be read."""
     sessions = [list(cells) for _, cells in groupby(shown.cells, key=lambda cell: cell.session)]
-    made = made_in_order(partial(_reports, folder, make), sessions)
-    for cells, documents in zip(sessions, made, strict=True):
-        yield from zip(cells, documents, strict=True)
+    parts = made_in_order(partial(_of_session, folder, make), sessions)
+    for cells, part in zip(sessions, parts, strict=True):
+        yield from zip(cells, part, strict=True)
 
 
-def _reports(
-    folder: Path, make: Callable[[Findings], Document], cells: Sequence[SuiteCell]
-) -> list[Document | None]:
-    """Those of one session."""
+def _of_session(
+    folder: Path, make: Callable[[SuiteCell, Findings], Made], cells: Sequence[SuiteCell]
+) -> list[Made | None]:
     session = Session.open(folder / cells[0].session)
     results = Results.gather(session.manifest)
     facts, state = session_facts.read(session), compare_states(session, results.runs)
 
-    def report(cell: SuiteCell) -> Document | None:
+    def of_cell(cell: SuiteCell) -> Made | None:
         try:
             setting = choose(session.manifest, cell.at or None)
             found = Findings.of(session, setting, results, facts, state)
-            return make(found) if found.kernels else None
+            return make(cell, found) if found.kernels else None
         except (InputError, SessionError):
             return None
 
     return [
-        report(cell) if any(value is not None for value in cell.values.values()) else None
+        of_cell(cell) if any(value is not None for value in cell.values.values()) else None
         for cell in cells
     ]
