@@ -54,6 +54,10 @@ class MatchedFunctions(NamedTuple):
     numbers: list[list[int]]
 
 
+# The kernels that have each file, in order.
+_Files = Mapping[str, list[int]]
+
+
 def match(kernels: Sequence[Sequence[Function]]) -> MatchedFunctions:
     """Match functions across kernels by name and object; by file where a kernel has namesakes.
 
@@ -69,39 +73,40 @@ def match(kernels: Sequence[Sequence[Function]]) -> MatchedFunctions:
                 holders.append(index)
     matched: list[Function] = []
     namesakes: list[bool] = []
-    places: list[dict[Function, int]] = [{} for _ in kernels]
+    places: dict[Function, int] = {}
     for key, files in sorted(named.items(), key=lambda item: bool(item[0][3])):
         name, owner, in_kernel, reason = key
         groups = _match_files(files)
         for group in groups:
-            for index, file in group.items():
-                places[index][Function(name, owner, file, in_kernel, reason)] = len(matched)
+            for file in group:
+                places[Function(name, owner, file, in_kernel, reason)] = len(matched)
             # The newest kernel's file, which a reader is likeliest to have at hand.
-            file = next((group[index] for index in sorted(group, reverse=True) if group[index]), "")
+            file = max(group, key=lambda file: (bool(file), group[file][-1]))
             matched.append(Function(name, owner, file, in_kernel, reason))
             namesakes.append(len(groups) > 1)
-    numbers = [
-        [places[index][function] for function in functions]
-        for index, functions in enumerate(kernels)
-    ]
+    numbers = [[places[function] for function in functions] for functions in kernels]
     return MatchedFunctions(matched, namesakes, numbers)
 
 
-def _match_files(holders: Mapping[str, list[int]]) -> list[dict[int, str]]:
-    """Groups of (kernel: file) that are one function; a kernel has at most one file in a group.
-    ``holders``: the kernels that have each file."""
-    groups = [dict.fromkeys(indexes, file) for file, indexes in sorted(holders.items())]
-    if len(groups) == 1:
-        return groups
-    result = []
+def _match_files(holders: _Files) -> list[_Files]:
+    """Groups of files that are one function's; a kernel has at most one file in a group."""
+    if len(holders) == 1:
+        return [holders]
+    groups: list[_Files] = [{file: holders[file]} for file in sorted(holders)]
+    result: list[_Files] = []
     while groups:
         # Files of which no kernel has both may be one that was moved; with all that they may be one
         # with, they are, unless a kernel then had two: nothing tells which of those it was.
         linked = [groups.pop(0)]
         for group in linked:
-            possible = [other for other in groups if group.keys().isdisjoint(other)]
+            possible = [other for other in groups if _kernels(group).isdisjoint(_kernels(other))]
             groups = [other for other in groups if other not in possible]
             linked += possible
-        merged = {index: file for group in linked for index, file in group.items()}
-        result += [merged] if len(merged) == sum(map(len, linked)) else linked
+        kernels = [kernel for group in linked for kernel in _kernels(group)]
+        merged = {file: holders[file] for group in linked for file in group}
+        result += [merged] if len(set(kernels)) == len(kernels) else linked
     return result
+
+
+def _kernels(files: _Files) -> set[int]:
+    return {kernel for holders in files.values() for kernel in holders}

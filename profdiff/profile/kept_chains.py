@@ -88,10 +88,9 @@ def _kept(session: Session, run: Run, places: Places) -> Chains | None:
     """What is kept of a run alone, or of its kernel."""
     kernel = session.kernel(run.kernel)
     relative = run.files.get("symbols") if places.code is None else kernel.symbols
-    path = session.path(relative) if relative else None
-    if path is None or not path.is_file():
+    if relative is None or not session.path(relative).is_file():
         return None
-    kept = Chains.load(path)
+    kept = session.loaded(Chains.load, relative)
     user = kept.address < KERNEL_HALF
     if places.code is None or len(kept.code) or not user.any():
         return kept

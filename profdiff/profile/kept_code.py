@@ -51,10 +51,8 @@ def known_code(session: Session, run: Run, addresses: Addresses) -> KnownCode:
     Raises SessionError, and InputError for a damaged debug ELF.
     """
     kernel = session.kernel(run.kernel)
-    if addresses.sampled is None and kernel.code:
-        path = session.path(kernel.code)
-        if path.is_file():
-            return KnownCode(KernelCode.load(path))
+    if addresses.sampled is None and kernel.code and session.path(kernel.code).is_file():
+        return KnownCode(session.loaded(KernelCode.load, kernel.code))
     try:
         symbols = kernel_symbols(session, run, {})
     except SessionError:

@@ -104,7 +104,7 @@ class Seats:
         gone, came = after < _HARDLY * before, before < _HARDLY * after
         for mine, here, others in ((gone, before, after[came]), (came, after, before[gone])):
             wanted = here[mine]
-            # The least of the others that is not too small, above all; then it must not be too large.
+            # The least of the others that is not too small must not be too large.
             every = np.append(np.sort(others), np.iinfo(np.int64).max)
             least = np.searchsorted(_ALIKE * every, wanted)
             found[mine] = every[np.minimum(least, len(every) - 1)] <= _ALIKE * wanted

@@ -3,9 +3,9 @@
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import msgspec
 
@@ -21,6 +21,9 @@ from profdiff.session.schemas import first, second
 
 # The largest manifest, and the largest file of a run except recordings and counts.
 _MAX_FILE = 256 * 2**20
+# So many files stay loaded: symbols and code of two kernels, functions and events.
+_LOADED = 6
+Made = TypeVar("Made")
 
 
 class Recording(ABC):
@@ -53,6 +56,7 @@ class Session(Recording):
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.folder = folder
         self.manifest = manifest
+        self._loaded = lru_cache(_LOADED)(lambda load, relative: load(self.path(relative)))
 
     @staticmethod
     def open(folder: Path) -> "Session":
@@ -93,12 +97,19 @@ class Session(Recording):
         data = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
         write_atomic(self.folder / MANIFEST, data + b"\n")
         self.manifest = manifest
+        self._loaded.cache_clear()
 
     def path(self, relative: str) -> Path:
         """The path of a file or folder of the session, which need not exist. Raises SessionError
         when a symbolic link leads out of the folder (the manifest's own rules exclude ``..``), and
         for what would block its reader: a FIFO, a device."""
         return inside(self.folder, relative)
+
+    def loaded(self, load: Callable[[Path], Made], relative: str) -> Made:
+        """What ``load`` makes of a file that belongs to the manifest as it is: many settings ask
+        for the same few files. Raises what ``path`` and ``load`` do."""
+        made: Made = self._loaded(load, relative)
+        return made
 
     def read(self, run: Run, what: str) -> bytes | None:
         """The content of a run's file (``stdout``, ``kallsyms`` …), uncompressed; None if the run

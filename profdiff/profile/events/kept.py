@@ -105,7 +105,7 @@ class KeptEvents(msgspec.Struct, frozen=True):
         if session.manifest.events is None:
             return None
         try:
-            kept = KeptEvents.load(session.path(session.manifest.events))
+            kept = session.loaded(KeptEvents.load, session.manifest.events)
         except SessionError:
             return None
         own = kept.table == digest() and fits(session, kept.runs, kept.labels)
