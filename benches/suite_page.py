@@ -164,7 +164,7 @@ def main() -> int:
     kernels = len(session.manifest.kernels)
     print(f"{len(made):,} cells of {kernels} kernels, {stacks:,} stacks each")
     start = time.perf_counter()
-    page = suite_page.render(shown, made)
+    page = suite_page.render(shown, ((cell, suite_page.built(one)) for cell, one in made))
     seconds = time.perf_counter() - start
     size = len(page.encode())
     print(f"written in {seconds:.1f} s, {size / len(made) / 1000:.1f} kB a cell")

@@ -135,7 +135,7 @@ def inside(folder: Path, relative: str) -> Path:
 
 
 def _of_plain_names(folder: Path, relative: str) -> bool:
-    """Whether each name on the way from ``folder`` is no symbolic link, and leads down."""
+    """Whether a path leads down from ``folder`` by names that are not symbolic links."""
     names = relative.split("/")
     if not names[0] or ".." in names:
         return False
