@@ -17,6 +17,7 @@
  *                           there: take what it brings, and begin at a fixed time (hold.c)
  *   agent hand-over         hand standard input over as the result of such a run; status 1: it is
  *                           too large for that
+ *   agent pack              write standard input to standard output as gzip does (pack.c)
  *
  * The child is made by vfork(), so that copying the agent's page tables is not part of what is
  * measured.
@@ -42,6 +43,7 @@
 #include <unistd.h>
 
 #include "hold.h"
+#include "pack.h"
 #include "profdiff.h"
 #include "state.h"
 
@@ -375,7 +377,10 @@ int main(int argc, char **argv)
 		return hold();
 	if (argc == 2 && !strcmp(argv[1], "hand-over"))
 		return hand_over();
+	if (argc == 2 && !strcmp(argv[1], "pack"))
+		return pack();
 	fprintf(stderr, "usage: agent run ARGV STATUS USAGE COUNT [STATE] | agent observe ARGV OUT | "
-			"agent vdso | agent random | agent hold | agent hand-over\n");
+			"agent vdso | agent random | agent hold | agent hand-over | "
+			"agent pack\n");
 	return 125;
 }

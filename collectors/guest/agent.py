@@ -12,8 +12,10 @@ from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.programs import find_program, fix
 
 _SOURCE = Path(__file__).with_name("agent.c")
-_SOURCES = tuple(map(_SOURCE.with_name, ("agent.c", "hold.c", "state.c")))
-_HEADERS = tuple(map(_SOURCE.with_name, ("architecture.h", "hold.h", "profdiff.h", "state.h")))
+_SOURCES = tuple(map(_SOURCE.with_name, ("agent.c", "hold.c", "pack.c", "state.c")))
+_HEADERS = tuple(
+    map(_SOURCE.with_name, ("architecture.h", "hold.h", "pack.h", "profdiff.h", "state.h"))
+)
 
 
 def brought_agent(architecture: Architecture) -> Path | None:

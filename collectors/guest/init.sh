@@ -45,7 +45,7 @@ if [ -e /profdiff/held ]; then
 	cd /profdiff/facts
 	tell_facts
 	tell archive
-	tar -c -f - * | gzip -1 > $channel
+	tar -c -f - * | /profdiff/agent pack > $channel
 	cd /
 	rm -r /profdiff/facts
 	module_names > /profdiff/modules
@@ -66,7 +66,7 @@ if ! { [ -e /profdiff/held ] && module_names | cmp -s - /profdiff/modules; }; th
 fi
 if ! { [ -e /profdiff/held ] && tar -c -f - * | /profdiff/agent hand-over; }; then
 	tell archive
-	tar -c -f - * | gzip -1 > $channel
+	tar -c -f - * | /profdiff/agent pack > $channel
 fi
 # With -no-reboot this ends QEMU, with or without ACPI.
 reboot -f
