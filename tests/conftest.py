@@ -15,7 +15,6 @@ import whole_run
 from support import (
     EXAMPLE,
     IMPORTED,
-    LIGHT,
     ODD,
     RESTORED,
     ROOT,
@@ -267,8 +266,7 @@ def at_a_terminal(old_kernel: Path, new_kernel: Path, qemu: Qemu) -> Path:
         command = ["python", "-m", "profdiff", "record", "--jobs", str(whole_run.GUESTS)]
         for kernel in (old_kernel, new_kernel, f"again={old_kernel}"):
             command += ["--kernel", str(kernel)]
-        command += ["--no-restore", "--settle", "0", "--append", LIGHT, "--no-call-tree"]
-        command += ["-o", str(folder / ODD)]
+        command += [*RESTORED, "--no-call-tree", "-o", str(folder / ODD)]
         line = shlex.join([*command, "--", str(EXAMPLE), "400", "20"])
         with whole_run.processors(whole_run.GUESTS):
             subprocess.run(

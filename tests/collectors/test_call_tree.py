@@ -289,7 +289,7 @@ def test_without_a_call_tree(old_kernel: Path, new_kernel: Path, at_a_terminal: 
     said = " ".join(profdiff("report", session).stdout.split())
     assert "recorded without callers (--no-call-tree)" in said
     assert "calls v6.12.107" not in said
-    command = ["record", "--settle", "0", "-o", session, "--kernel", old_kernel]
+    command = ["record", *RESTORED, "-o", session, "--kernel", old_kernel]
     command += ["--kernel", new_kernel, "--kernel", f"again={old_kernel}"]
     refused = profdiff(*command, "--", EXAMPLE, "400", "20", status=2)
     assert "--no-call-tree" in refused.stderr
