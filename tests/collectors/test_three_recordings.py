@@ -32,9 +32,10 @@ def _check(qemu: Qemu, image: Path | None, cpus: int, folder: Path, *, restored:
     assert counts.calls.unequal(counts.count) == 0
 
 
-def test_on_x86_64(qemu: Qemu, new_kernel: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("restored", [True, pytest.param(False, marks=NIGHTLY)])
+def test_on_x86_64(qemu: Qemu, new_kernel: Path, restored: bool, tmp_path: Path) -> None:
     """With two vCPUs; what one does, test_exact.py compares."""
-    _check(qemu, new_kernel / "bzImage", 2, tmp_path, restored=False)
+    _check(qemu, new_kernel / "bzImage", 2, tmp_path, restored=restored)
 
 
 @pytest.mark.network
