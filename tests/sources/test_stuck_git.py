@@ -90,12 +90,28 @@ def test_what_works_or_talks_is_not_ended(
         Git("r", made.folder).run("log")
 
 
-def test_the_users_own_configuration(tmp_path: Path, made: MadeRepository) -> None:
-    """As a user sees it, with the limit that there is."""
-    pipe = tmp_path / "pipe"
+def _configured(folder: Path) -> str:
+    """A user's configuration that includes a pipe."""
+    pipe, config = folder / "pipe", folder / "gitconfig"
     os.mkfifo(pipe)
-    config = tmp_path / "gitconfig"
     config.write_text(f"[include]\n\tpath = {pipe}\n")
+    return str(config)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_the_users_own_configuration(
+    tmp_path: Path, made: MadeRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", _configured(tmp_path))
+    with pytest.raises(InputError, match=r"did nothing for 1\.5 s"):
+        Repository.open(made.folder)
+    assert not _left(made.folder)
+
+
+@pytest.mark.nightly
+def test_as_a_user_sees_it(tmp_path: Path, made: MadeRepository) -> None:
+    """With the limit that there is."""
     words = ("kernel", "build", f"git:{made.folder}@new")
-    line = error_line(profdiff(*words, env={"GIT_CONFIG_GLOBAL": str(config)}, status=2))
+    env = {"GIT_CONFIG_GLOBAL": _configured(tmp_path)}
+    line = error_line(profdiff(*words, env=env, status=2))
     assert f"did nothing for {git_module.IDLE_SECONDS:g} s" in line
