@@ -63,11 +63,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Those that this run leaves out; and files with most guests first: the short ones at the end
-    leave no processor without work."""
+    """Those that this run leaves out; and files with most guests first, then those with most other
+    long tests: the short ones at the end leave no processor without work."""
     extent.select(config, items)
     guests = Counter(item.path for item in items if item.get_closest_marker("guest"))
-    items.sort(key=lambda item: -guests[item.path])
+    long = Counter(item.path for item in items if extent.is_long(item))
+    items.sort(key=lambda item: (-guests[item.path], -long[item.path]))
 
 
 @pytest.hookimpl(wrapper=True)

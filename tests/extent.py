@@ -91,10 +91,19 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
             if any(fixture.endswith(end) for fixture in asked):
                 item.add_marker(mark)
     out = _LEFT_OUT if _quick else set() if _nightly else {"nightly"}
-    left = [item for item in items if any(mark.name in out for mark in item.iter_markers())]
+    left = [item for item in items if _marked(item, out)]
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in set(left)]
+
+
+def is_long(item: pytest.Item) -> bool:
+    """Whether a quick run leaves it out, once ``select`` has marked it."""
+    return _marked(item, _LEFT_OUT)
+
+
+def _marked(item: pytest.Item, marks: set[str]) -> bool:
+    return any(mark.name in marks for mark in item.iter_markers())
 
 
 def leave_out(folder: Path) -> None:
