@@ -53,7 +53,6 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
             ([*record, "-o", "c.profdiff", "--", "./toggle.c"], NO_COMPILER),
             ([*record, "--cluster", "local:2", "-o", "cluster.profdiff", *TOGGLE], ""),
             ([*record, "--collector", "perf", *TOGGLE], "perf is not installed"),
-            ([*suite, "-o", "suite.profdiff"], ""),
             *(
                 ([*suite, "--shard", f"{number}/2", "-o", folder], "")
                 for number, folder in enumerate(shards, 1)
@@ -61,7 +60,7 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
             (["--suite", "syscalls", *KERNELS], f"workload mprotect: {NO_COMPILER}"),
         ],
         "plan": [([*KERNELS, *TOGGLE], ""), ([*suite, "-o", "suite.profdiff"], "")],
-        "merge": [(["merged.profdiff", *shards], "")],
+        "merge": [(["suite.profdiff", *shards], "")],
         "report": [
             (["s.profdiff"], ""),
             (["s.profdiff", *asked(FORMS, "report", "session")], ""),
@@ -71,7 +70,6 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
             (["suite.profdiff"], ""),
             (["suite.profdiff", "--cell", "toggle/400"], ""),
             (["suite.profdiff", *asked(FORMS, "suite", "suite")], ""),
-            (["merged.profdiff", "--csv", "merged.csv"], ""),
         ],
         "layout": [
             (["/kernels/v6.12.107", "/kernels/v6.18.15", "mm_struct"], ""),
