@@ -122,8 +122,9 @@ def test_what_has_the_focus_is_in_the_accessibility_tree(browser: Any, tmp_path:
     page.page.keyboard.press("Tab")
     page.page.keyboard.press("Enter")
     page.page.keyboard.press("ArrowDown")
-    session = page.page.context.new_cdp_session(page.page)
+    session = page.page.context.new_cdp_session(page.page.own)
     nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    session.detach()
     (graph,) = [
         node
         for node in nodes
