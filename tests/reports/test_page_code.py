@@ -248,7 +248,7 @@ def test_a_screen_reader_is_told_of_rows(opened: Page) -> None:
     page.keyboard.press("Home")
     for _ in range(3):
         page.keyboard.press("n")
-    session = page.context.new_cdp_session(page)
+    session = page.context.new_cdp_session(page.own)
     nodes = session.send("Accessibility.getFullAXTree")["nodes"]
     (grid,) = [node for node in nodes if node.get("role", {}).get("value") == "grid"]
     assert grid["name"]["value"] == "Code work"
