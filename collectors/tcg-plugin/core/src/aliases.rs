@@ -16,9 +16,10 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use hashbrown::HashMap;
 
 use crate::architecture::End;
-use crate::blocks::{Block, Instruction};
+use crate::blocks::Block;
 use crate::counters::Counter;
 use crate::running;
+use crate::runs::Instruction;
 use crate::slots::PlaceNumber;
 
 /// Mappings move code by whole pages, of at least this size. Other differences are segments' (the
@@ -84,7 +85,7 @@ pub fn original(
     if ALIASES.load(Ordering::Relaxed).is_null() {
         ALIASES.store(Box::into_raw(Box::default()), Ordering::Relaxed);
     }
-    let places = instructions.iter().map(|one| one.0).collect();
+    let places = instructions.iter().map(|one| one.place).collect();
     let made = || {
         Box::into_raw(Box::new(Original {
             instructions: instructions.into(),
@@ -110,7 +111,7 @@ pub unsafe fn begins(original: *mut Original) -> *mut Block {
     end();
     // SAFETY: as promised.
     let original = unsafe { &mut *original };
-    let start = original.instructions[0].1;
+    let start = original.instructions[0].address;
     let Some(address) = running::address() else {
         return original.block;
     };

@@ -91,6 +91,21 @@ pub struct Does {
     pub iterates: Option<Iterates>,
     /// What must be seen when it executes.
     pub watched: Option<&'static Watched>,
+    /// What is sure in a block.
+    pub sequence: Sequence,
+}
+
+/// What is sure of an instruction in a block, and of the one behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sequence {
+    /// Behind it, the next one starts. (What QEMU refuses already when it translates, such as an
+    /// instruction that this processor lacks, ends the block.)
+    GoesOn,
+    /// It starts if the one before it did not raise an exception, but it may raise one itself.
+    MayFault,
+    /// Nothing, for these bytes are not all of it: QEMU 7.2 tells of an instruction that crosses a
+    /// page as the block's last one, and then leaves it to the next block.
+    Cut,
 }
 
 /// What a mark does.

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::hash::BuildHasher;
+use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
@@ -9,6 +10,7 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use crate::architecture::End;
 use crate::counters::Counter;
 use crate::iterations::Iterations;
+use crate::runs::{self, Instruction, Run};
 use crate::slots::PlaceNumber;
 
 static NOTHING: AtomicU64 = AtomicU64::new(0);
@@ -47,6 +49,8 @@ pub struct Block {
     pub end: End,
     /// Its instructions.
     pub places: Box<[PlaceNumber]>,
+    /// What counts each of them.
+    runs: Box<[Option<Run>]>,
     /// Their addresses, and the one behind them.
     pub addresses: Box<[u64]>,
 }
@@ -85,9 +89,6 @@ impl Block {
     }
 }
 
-/// An instruction of a block that is made: its place, its address, its counter if it counts.
-pub type Instruction = (PlaceNumber, u64, Option<Counter>);
-
 /// All blocks. They stay where they are, for generated code holds their addresses.
 #[derive(Debug, Default)]
 pub struct Blocks {
@@ -95,14 +96,14 @@ pub struct Blocks {
     known: HashTable<u32>,
     hasher: DefaultHashBuilder,
     all: Vec<*mut Block>,
-    /// By place.
-    counters: Vec<Option<Counter>>,
-    /// By place: the last of the links that lead through the blocks that hold it.
+    /// By place: whether it counts.
+    counting: Vec<bool>,
+    /// By run: the last of the links that lead through the blocks that hold it.
     holders: Vec<u32>,
     /// A block, and the link before or [`END`].
     links: Vec<(u32, u32)>,
-    /// By place: executions of blocks that did not come as far as it.
-    missed: HashMap<PlaceNumber, u64>,
+    /// By run: executions of blocks that did not come as far as it.
+    missed: HashMap<u32, u64>,
 }
 
 impl Blocks {
@@ -116,7 +117,7 @@ impl Blocks {
         in_kernel: bool,
         iterations: Option<Iterations>,
     ) -> *mut Block {
-        let places: Box<[PlaceNumber]> = instructions.iter().map(|one| one.0).collect();
+        let places: Box<[PlaceNumber]> = instructions.iter().map(|one| one.place).collect();
         let id = self.all.len() as u32;
         // SAFETY: blocks live as long as the process; what is read of one does not change.
         let known = |id: u32| unsafe { &(*self.all[id as usize]).places };
@@ -129,24 +130,21 @@ impl Blocks {
         if number != id {
             return self.all[number as usize];
         }
-        let last = instructions.iter().rev().find_map(|one| one.2);
-        let mut addresses: Vec<u64> = instructions.iter().map(|one| one.1).collect();
+        let last = instructions.iter().rev().find_map(|one| one.run);
+        let mut addresses: Vec<u64> = instructions.iter().map(|one| one.address).collect();
         addresses.push(behind);
         let (next, target) = match end {
             End::Next { target: 0 } | End::Branch { target: 0 } => (behind, behind),
             End::Next { target } | End::Branch { target } => (behind, target),
             _ => (1, 1),
         };
-        for (place, _, counter) in instructions {
-            let row = *place as usize;
-            if self.holders.len() <= row {
-                self.holders.resize(row + 1, END);
-                self.counters.resize(row + 1, None);
+        for (index, one) in instructions.iter().enumerate() {
+            *at(&mut self.counting, one.place, false) = one.run.is_some();
+            if let Some(run) = runs::begins(instructions, index) {
+                let link = self.links.len() as u32;
+                let before = mem::replace(at(&mut self.holders, run.number, END), link);
+                self.links.push((id, before));
             }
-            let link = self.links.len() as u32;
-            self.links
-                .push((id, std::mem::replace(&mut self.holders[row], link)));
-            self.counters[row] = *counter;
         }
         let block = Box::into_raw(Box::new(Block {
             id,
@@ -156,6 +154,7 @@ impl Blocks {
             end,
             in_kernel,
             places,
+            runs: instructions.iter().map(|one| one.run).collect(),
             addresses: addresses.into(),
             iterations: iterations.map(Box::new),
             branches: matches!(end, End::Branch { .. }) && next != target,
@@ -163,7 +162,7 @@ impl Blocks {
             begun: 0,
             cached: (u32::MAX, 0),
             counts: last.is_some(),
-            last: last.unwrap_or(&NOTHING),
+            last: last.map_or(&NOTHING, |run| run.counter),
         }));
         self.all.push(block);
         block
@@ -172,31 +171,39 @@ impl Blocks {
     /// How many instructions of `block`, whose last execution did not come to its end, started in
     /// it; those behind are taken for missed from now on.
     ///
-    /// An instruction has started as often as blocks with it began, but for the executions that
-    /// missed it. If it has not, this execution missed it too.
+    /// A run has started as often as blocks with it began, but for the executions that missed it.
+    /// If it has not, this execution missed it too.
     pub fn stopped(&mut self, block: &Block) -> usize {
         let mut started = block.places.len();
-        for place in block.places.iter().rev() {
-            let row = *place as usize;
-            let Some(counter) = self.counters[row] else {
-                started -= 1;
-                continue;
-            };
-            let mut begun = 0;
-            let mut link = self.holders[row];
-            while let Some((id, before)) = self.links.get(link as usize) {
-                // SAFETY: blocks live as long as the process, and only callbacks touch them.
-                begun += unsafe { (*self.all[*id as usize]).begun };
-                link = *before;
+        let number = |one: &Option<Run>| one.map(|run| run.number);
+        for same in block
+            .runs
+            .chunk_by(|one, next| number(one) == number(next))
+            .rev()
+        {
+            if let Some(run) = same[0] {
+                let begun = self.begun(run.number);
+                let missed = self.missed.entry(run.number).or_default();
+                if run.counter.load(Ordering::Relaxed) == begun - *missed {
+                    break;
+                }
+                *missed += 1;
             }
-            let missed = self.missed.entry(*place).or_default();
-            if counter.load(Ordering::Relaxed) == begun - *missed {
-                break;
-            }
-            *missed += 1;
-            started -= 1;
+            started -= same.len();
         }
         started
+    }
+
+    /// How often blocks with a run began.
+    fn begun(&self, run: u32) -> u64 {
+        let mut begun = 0;
+        let mut link = self.holders[run as usize];
+        while let Some((id, before)) = self.links.get(link as usize) {
+            // SAFETY: blocks live as long as the process, and only callbacks touch them.
+            begun += unsafe { (*self.all[*id as usize]).begun };
+            link = *before;
+        }
+        begun
     }
 
     /// The conditional jump of a block went on at `address`.
@@ -236,7 +243,7 @@ impl Blocks {
         // SAFETY: as in `stopped`.
         let block = unsafe { &*self.all[id as usize] };
         let places = block.places.iter().copied();
-        places.filter(|place| self.counters[*place as usize].is_some())
+        places.filter(|place| self.counts(*place))
     }
 
     /// The last instruction of a block.
@@ -248,8 +255,17 @@ impl Blocks {
 
     /// Whether an instruction counts: marks do not.
     pub fn counts(&self, place: PlaceNumber) -> bool {
-        self.counters[place as usize].is_some()
+        self.counting[place as usize]
     }
+}
+
+/// The element of a number, with those before it.
+fn at<T: Clone>(all: &mut Vec<T>, number: u32, empty: T) -> &mut T {
+    let index = number as usize;
+    if all.len() <= index {
+        all.resize(index + 1, empty);
+    }
+    &mut all[index]
 }
 
 #[cfg(test)]

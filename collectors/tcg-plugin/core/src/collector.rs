@@ -8,11 +8,9 @@ use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::aliases::{self, Alias, Original};
-use crate::architecture::{Architecture, End, Mark, MAX_CODE};
+use crate::architecture::{Architecture, Does, End, Mark, MAX_CODE};
 use crate::architectures;
 use crate::arguments::{Arguments, Records};
-use crate::blocks::Instruction;
-use crate::counters::Counters;
 use crate::counting::{Api, Counting};
 use crate::counts_file::Counted;
 use crate::ffi;
@@ -23,6 +21,7 @@ use crate::probes;
 use crate::random_turns;
 use crate::repeated::Repeated;
 use crate::running;
+use crate::runs::{self, Instruction, Runs};
 use crate::sharing::callbacks as sharing;
 use crate::slots::{Place, Slots};
 use crate::tracker::Tracker;
@@ -118,7 +117,7 @@ pub unsafe fn install(
         counting: Counting {
             api,
             slots: Slots::default(),
-            counters: Counters::default(),
+            runs: Runs::default(),
             how: running::Counted::Inline(0),
         },
         repeated: Repeated::default(),
@@ -141,6 +140,10 @@ pub unsafe fn install(
     0
 }
 
+/// What is read of an instruction that QEMU translates: itself, what it does, whether it is a mark,
+/// and the address behind it.
+type Read = (*mut ffi::Insn, Does, Option<Mark>, u64);
+
 /// QEMU translated a block: give each of its instructions a counter, marks a callback, and the
 /// tracker what it follows.
 extern "C" fn translated(first: usize, second: usize) {
@@ -159,10 +162,10 @@ extern "C" fn translated(first: usize, second: usize) {
         if collector.counting.how == running::Counted::Boot {
             return;
         }
-        let mut instructions: Vec<Instruction> = Vec::with_capacity(n_insns);
         let (architecture, counting) = (collector.architecture, &mut collector.counting);
         let repeated = &mut collector.repeated;
-        let (mut end, mut behind, mut iterations) = (End::Next { target: 0 }, 0, None);
+        let mut read: Vec<Read> = Vec::with_capacity(n_insns);
+        let mut instructions: Vec<Instruction> = Vec::with_capacity(n_insns);
         for index in 0..n_insns {
             // SAFETY: `index` is below the block's number of instructions.
             let insn = unsafe { ffi::qemu_plugin_tb_get_insn(tb, index) };
@@ -171,22 +174,36 @@ extern "C" fn translated(first: usize, second: usize) {
             let code = &code[..length];
             // SAFETY: `insn` is valid during this callback.
             let address = unsafe { ffi::qemu_plugin_insn_vaddr(insn) };
-            let number = counting.slots.number(Place::new(address, code));
-            let does = architecture.does(code, address);
-            end = does.end;
+            let (does, mark) = (architecture.does(code, address), architecture.mark(code));
+            instructions.push(Instruction {
+                place: counting.slots.number(Place::new(address, code)),
+                address,
+                sequence: mark.is_none().then_some(does.sequence),
+                run: None,
+            });
+            read.push((insn, does, mark, address.wrapping_add(length as u64)));
+        }
+        counting.runs.assign(&mut instructions);
+        let (mut end, mut behind, mut iterations) = (End::Next { target: 0 }, 0, None);
+        for (index, (insn, does, mark, next)) in read.into_iter().enumerate() {
+            let Instruction {
+                place,
+                address,
+                run,
+                ..
+            } = instructions[index];
+            (end, behind) = (does.end, next);
             if end == End::Halt {
                 // SAFETY: `insn` is valid during this callback.
                 unsafe { follow_halt(insn) };
             }
-            behind = address.wrapping_add(length as u64);
             // SAFETY: `insn` is valid during this callback.
             unsafe { probes::follow(insn, address, end) };
             if let Some(watched) = does.watched {
                 // SAFETY: `insn` is valid during this callback.
                 unsafe { follow(insn, watched) };
             }
-            if let Some(mark) = architecture.mark(code) {
-                instructions.push((number, address, None));
+            if let Some(mark) = mark {
                 if matches!(mark, Mark::Op | Mark::Copy) {
                     continue; // counts are those of all operations
                 }
@@ -207,15 +224,17 @@ extern "C" fn translated(first: usize, second: usize) {
                 }
                 continue;
             }
-            let counter = counting.counter(number);
-            // SAFETY: QEMU is translating `insn`.
-            unsafe { counting.count(insn, counter) };
-            repeated.passed(address, counter);
+            if let Some(run) = runs::begins(&instructions, index) {
+                // SAFETY: QEMU is translating `insn`.
+                unsafe { counting.count(insn, run.counter) };
+            }
+            if let Some(run) = run {
+                repeated.passed(address, run.counter);
+            }
             iterations = does.iterates.and_then(|how| {
                 // SAFETY: `insn` is valid during this callback.
-                unsafe { repeated.count(insn, number, behind, how, counting) }
+                unsafe { repeated.count(insn, place, behind, how, counting) }
             });
-            instructions.push((number, address, Some(counter)));
         }
         if instructions.is_empty() {
             return;
@@ -248,28 +267,28 @@ fn alias(original: &Original, address: u64) -> Alias {
     };
     with_collector(|collector| {
         let (counting, repeated) = (&mut collector.counting, &mut collector.repeated);
-        let moved = address.wrapping_sub(original.instructions[0].1);
+        let moved = address.wrapping_sub(original.instructions[0].address);
         let mut moves = Vec::new();
         let mut iterations = None;
-        let instructions: Vec<Instruction> = original
-            .instructions
-            .iter()
-            .map(|(place, at, counter)| {
-                let at = at.wrapping_add(moved);
-                let number = counting
-                    .slots
-                    .number(counting.slots.places()[*place as usize].at(at));
-                let other = counter.map(|counter| {
-                    let other = counting.counter(number);
-                    repeated.passed(at, other);
-                    repeated.passed_too(counter, other);
-                    moves.push((counter, other));
-                    other
-                });
-                iterations = repeated.also_at(*place, number, counting, &mut moves);
-                (number, at, other)
-            })
-            .collect();
+        let mut instructions = original.instructions.to_vec();
+        for one in &mut instructions {
+            let (place, address) = (one.place, one.address.wrapping_add(moved));
+            let there = counting.slots.places()[place as usize].at(address);
+            (one.place, one.address) = (counting.slots.number(there), address);
+            iterations = repeated.also_at(place, one.place, counting, &mut moves);
+        }
+        counting.runs.assign(&mut instructions);
+        for (index, here) in original.instructions.iter().enumerate() {
+            let there = &instructions[index];
+            let (Some(from), Some(to)) = (here.run, there.run) else {
+                continue;
+            };
+            repeated.passed(there.address, to.counter);
+            repeated.passed_too(from.counter, to.counter);
+            if runs::begins(&instructions, index).is_some() {
+                moves.push((from.counter, to.counter));
+            }
+        }
         let behind = original.behind.wrapping_add(moved);
         let in_kernel = collector.architecture.in_kernel(address);
         if !original.block.is_null() {
@@ -312,7 +331,7 @@ extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
             return;
         }
         collector.repeated.settle(address);
-        collector.counting.counters.read(&mut collector.now);
+        collector.counting.read(&mut collector.now);
         let now = &collector.now;
         let had_marks = collector.windows.marks.is_used();
         collector.windows.mark(mark, now);

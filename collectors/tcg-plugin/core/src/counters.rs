@@ -1,8 +1,8 @@
 //! Counters in memory that never moves, since generated code holds their addresses.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
-/// How often an instruction that counts started; generated code increments it.
+/// How often instructions that count started; generated code increments it.
 pub type Counter = &'static AtomicU64;
 
 /// How many counters lie in one piece of memory: 64 KiB.
@@ -12,7 +12,6 @@ const CHUNK: usize = 8192;
 #[derive(Default)]
 pub struct Counters {
     chunks: Vec<&'static [AtomicU64; CHUNK]>,
-    used: usize,
 }
 
 impl Counters {
@@ -22,24 +21,19 @@ impl Counters {
             let chunk = Box::new([const { AtomicU64::new(0) }; CHUNK]);
             self.chunks.push(Box::leak(chunk));
         }
-        self.used = self.used.max(number + 1);
         &self.chunks[number / CHUNK][number % CHUNK]
     }
 
-    /// Replace `into` by all counters' values.
-    pub fn read(&self, into: &mut Vec<u64>) {
-        into.clear();
-        let all = self.chunks.iter().flat_map(|chunk| chunk.iter());
-        into.extend(
-            all.take(self.used)
-                .map(|counter| counter.load(Ordering::Relaxed)),
-        );
+    /// All of them; those behind the last one that was asked for are zero.
+    pub fn all(&self) -> impl Iterator<Item = Counter> + '_ {
+        self.chunks.iter().flat_map(|chunk| chunk.iter())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::Ordering;
 
     #[test]
     fn counters_keep_their_address_and_value() {
@@ -48,9 +42,8 @@ mod tests {
         let last = counters.counter(3 * CHUNK);
         last.store(7, Ordering::Relaxed);
         assert!(std::ptr::eq(first, counters.counter(0)));
-        let mut values = vec![9];
-        counters.read(&mut values);
-        assert_eq!(values.len(), 3 * CHUNK + 1);
+        let values = counters.all().map(|one| one.load(Ordering::Relaxed));
+        let values: Vec<u64> = values.collect();
         assert_eq!((values[0], values[3 * CHUNK]), (0, 7));
     }
 }

@@ -4,9 +4,10 @@ use std::ffi::{c_uint, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::architecture::MAX_CODE;
-use crate::counters::{Counter, Counters};
+use crate::counters::Counter;
 use crate::ffi;
 use crate::running::{Counted, Registers};
+use crate::runs::Runs;
 use crate::slots::{PlaceNumber, Slots};
 
 /// What differs between the plugin API's versions.
@@ -35,39 +36,37 @@ pub trait Api: Send {
     fn count_accesses(&self, insn: *mut ffi::Insn, access: c_uint, counter: Counter, number: u32);
 }
 
-/// Instructions, and their counters by number.
+/// Instructions, and their counters.
 pub struct Counting {
     /// The way to attach counters.
     pub api: Box<dyn Api>,
     /// The instructions' numbers.
     pub slots: Slots,
-    /// The counters.
-    pub counters: Counters,
+    /// Their counters.
+    pub runs: Runs,
     /// How the block that is translated can be counted.
     pub how: Counted,
 }
 
 impl Counting {
-    /// The counter of a number.
-    pub fn counter(&mut self, number: PlaceNumber) -> Counter {
-        self.counters.counter(number as usize)
-    }
-
     /// A counter that is not an instruction's.
     pub fn extra(&mut self) -> (PlaceNumber, Counter) {
         let number = self.slots.extra();
-        (number, self.counter(number))
+        (number, self.runs.run(&[number]).counter)
     }
 
     /// The counters of all instructions at an address.
     pub fn at(&mut self, address: u64) -> Vec<Counter> {
-        let places = self.slots.places().iter().enumerate();
-        let here: Vec<usize> = places
-            .filter(|(_, place)| place.address == address && place.length > 0)
-            .map(|(number, _)| number)
-            .collect();
-        let counters = here.into_iter().map(|number| self.counter(number as u32));
-        counters.collect()
+        let places = self.slots.places();
+        self.runs.with(|number| {
+            let place = &places[number as usize];
+            place.address == address && place.length > 0
+        })
+    }
+
+    /// Replace `into` by how often each instruction started until now, by number.
+    pub fn read(&mut self, into: &mut Vec<u64>) {
+        self.runs.read(self.slots.places().len(), into);
     }
 
     /// Increment `counter` whenever `insn` starts.

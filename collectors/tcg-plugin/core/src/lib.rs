@@ -1,8 +1,8 @@
 //! Exact instruction counts between marks: what both builds of the QEMU plugin share.
 //!
-//! Every translated instruction gets an inline counter, which QEMU's generated code increments
+//! Every translated instruction has an inline counter, which QEMU's generated code increments
 //! when the instruction *starts*; so an instruction that faults half way through a block leaves
-//! those behind it uncounted. Marks are instructions that do nothing else; when one executes, a
+//! those behind it uncounted. Instructions that always start together share one. Marks are instructions that do nothing else; when one executes, a
 //! callback takes a snapshot of all counters, and the difference between two snapshots is what
 //! ran between them.
 //!
@@ -11,6 +11,7 @@
 //! - [`window`]: snapshots and what adds up between them
 //! - [`slots`]: which counter belongs to which instruction
 //! - [`counters`]: the counters, where they do not move
+//! - [`runs`]: instructions that start together, and the counter that they share
 //! - [`counting`]: the counters of instructions, and how QEMU is asked to increment them
 //! - [`iterations`]: of a repeated string instruction, which counts once
 //! - [`repeated`]: the repeated string instructions, and what shows how often they iterate
@@ -62,6 +63,7 @@ pub mod random_turns;
 pub mod repeated;
 pub mod returning;
 pub mod running;
+pub mod runs;
 pub mod shadow_stack;
 pub mod sharing;
 pub mod slots;

@@ -54,16 +54,16 @@ impl Repeated {
             self.iterating.insert(number, iterations);
             iterations
         });
-        let [first, second] = iterations.numbers;
+        let [first, second] = iterations.counters;
         match how {
             // SAFETY: as promised.
             Iterates::Accesses(_) => unsafe {
-                count_accesses(insn, ffi::MEM_READ_WRITE, first, counting);
+                counting.count_accesses(insn, ffi::MEM_READ_WRITE, first);
             },
             // SAFETY: as promised.
             Iterates::Moves => unsafe {
-                count_accesses(insn, ffi::MEM_READ, first, counting);
-                count_accesses(insn, ffi::MEM_WRITE, second, counting);
+                counting.count_accesses(insn, ffi::MEM_READ, first);
+                counting.count_accesses(insn, ffi::MEM_WRITE, second);
             },
             Iterates::Compares(_) => {
                 let (_, one) = self.comparing.iter().find(|one| one.0 == number)?;
@@ -135,19 +135,6 @@ impl Repeated {
             iterated(unsafe { &mut **one }.settle(Some(next)));
         }
     }
-}
-
-/// # Safety
-/// QEMU is translating `insn`.
-unsafe fn count_accesses(
-    insn: *mut ffi::Insn,
-    access: c_uint,
-    number: PlaceNumber,
-    counting: &mut Counting,
-) {
-    let counter = counting.counter(number);
-    // SAFETY: as promised.
-    unsafe { counting.count_accesses(insn, access, counter) };
 }
 
 fn iterated(cell: Option<u32>) {

@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU64;
 
-use crate::architecture::{Architecture, Does, End, Linkage, Mark, Memory, Watched};
+use crate::architecture::{Architecture, Does, End, Linkage, Mark, Memory, Sequence, Watched};
 
 /// 64-bit Arm.
 pub struct Arm64;
@@ -42,6 +42,11 @@ impl Architecture for Arm64 {
             end: word.map_or(End::Next { target: 0 }, |word| end(word, address)),
             iterates: None,
             watched: word.and_then(|word| watched(word, self.in_kernel(address))),
+            // Programs of 32 bits are below.
+            sequence: match word {
+                Some(word) if address >> 32 != 0 && only_computes(word) => Sequence::GoesOn,
+                _ => Sequence::MayFault,
+            },
         }
     }
 
@@ -167,6 +172,22 @@ fn watched(word: u32, in_kernel: bool) -> Option<&'static Watched> {
         0b10_1010_0100 if !in_kernel && of_program => Some(&Watched::Saves), // STP, offset
         0b10_1010_0101 if !in_kernel && of_program => Some(&Watched::Restores), // LDP, offset
         _ => None,
+    }
+}
+
+/// Whether an instruction does nothing but compute on general registers: C4.1.92 and C4.1.95,
+/// without memory tags and pointer authentication.
+fn only_computes(word: u32) -> bool {
+    match field(word, 25, 4) {
+        0b1000 | 0b1001 => field(word, 23, 3) != 0b011, // ADDG, SUBG
+        // Of one source: RBIT, REV, CLZ, but not PACIA. Of two: UDIV, SDIV, shifts and CRC32, but not
+        // SUBP, IRG or PACGA.
+        0b0101 | 0b1101 if word & 0x5fe0_0000 == 0x5ac0_0000 => field(word, 16, 5) == 0,
+        0b0101 | 0b1101 if word & 0x5fe0_0000 == 0x1ac0_0000 => {
+            matches!(field(word, 10, 6), 2 | 3 | 8..=11 | 16..=23)
+        }
+        0b0101 | 0b1101 => true,
+        _ => word == 0xd503_201f || word & !0xc0 == 0xd503_241f, // NOP, BTI
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU64;
 
-use crate::architecture::{Architecture, Does, End, Linkage, Mark, Memory, Watched};
+use crate::architecture::{Architecture, Does, End, Linkage, Mark, Memory, Sequence, Watched};
 
 /// RISC-V of 64 bits.
 pub struct Riscv64;
@@ -36,18 +36,26 @@ impl Architecture for Riscv64 {
     }
 
     fn does(&self, code: &[u8], address: u64) -> Does {
-        let (end, watched) = match *code {
-            [a, b] => (short_end(u16::from_le_bytes([a, b]).into(), address), None),
+        let (end, watched, computes) = match *code {
+            [a, b] => {
+                let word = u16::from_le_bytes([a, b]).into();
+                (short_end(word, address), None, short_only_computes(word))
+            }
             [a, b, c, d] => {
                 let word = u32::from_le_bytes([a, b, c, d]);
-                (end(word, address), watched(word))
+                (end(word, address), watched(word), only_computes(word))
             }
-            _ => (End::Next { target: 0 }, None),
+            _ => (End::Next { target: 0 }, None, false),
         };
         Does {
             end,
             iterates: None,
             watched,
+            sequence: if computes {
+                Sequence::GoesOn
+            } else {
+                Sequence::MayFault
+            },
         }
     }
 
@@ -210,6 +218,26 @@ fn watched(word: u32) -> Option<&'static Watched> {
         0x3023 if field(word, 20, 5) == SP => Some(&Watched::Saves), // SD
         0x3003 if field(word, 7, 5) == SP => Some(&Watched::Restores), // LD
         _ => None,
+    }
+}
+
+/// Whether an instruction does nothing but compute on general registers: OP-IMM, OP, both of 32 bits
+/// too, LUI, and AUIPC but for LPAD, which may raise an exception.
+fn only_computes(word: u32) -> bool {
+    match word & 0x7f {
+        0x17 => field(word, 7, 5) != 0,
+        opcode => matches!(opcode, 0x13 | 0x1b | 0x33 | 0x3b | 0x37),
+    }
+}
+
+/// The same of one of 16 bits. Without a number, C.LUI may be one of Zcmop's, which shadow stacks use.
+fn short_only_computes(word: u32) -> bool {
+    match (word & 0b11, field(word, 13, 3)) {
+        (0b00, 0b000) => word != 0, // C.ADDI4SPN
+        (0b01, 0b011) => field(word, 12, 1) | field(word, 2, 5) != 0, // C.LUI, C.ADDI16SP
+        (0b01, _) | (0b10, 0b000) => true,
+        (0b10, 0b100) => field(word, 2, 5) != 0, // C.MV, C.ADD
+        _ => false,
     }
 }
 

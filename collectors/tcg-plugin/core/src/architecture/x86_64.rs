@@ -4,10 +4,13 @@
 use std::num::NonZeroU64;
 
 use iced_x86::{
-    Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register,
+    Code, ConditionCode, Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, Mnemonic,
+    OpKind, Register,
 };
 
-use crate::architecture::{Architecture, Does, End, Iterates, Linkage, Mark, Memory, Watched};
+use crate::architecture::{
+    Architecture, Does, End, Iterates, Linkage, Mark, Memory, Sequence, Watched,
+};
 
 /// 64-bit x86.
 pub struct X86_64;
@@ -32,7 +35,8 @@ impl Architecture for X86_64 {
     }
 
     fn does(&self, code: &[u8], address: u64) -> Does {
-        let instruction = Decoder::with_ip(64, code, address, DecoderOptions::NONE).decode();
+        let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
+        let instruction = decoder.decode();
         let iterates = iterates(&instruction);
         let end = match iterates {
             Some(_) => End::Next { target: address },
@@ -47,6 +51,11 @@ impl Architecture for X86_64 {
             end,
             iterates,
             watched,
+            sequence: match decoder.last_error() {
+                DecoderError::NoMoreBytes => Sequence::Cut,
+                _ if only_computes(&instruction) => Sequence::GoesOn,
+                _ => Sequence::MayFault,
+            },
         }
     }
 
@@ -135,6 +144,68 @@ fn end(instruction: &Instruction) -> End {
         FlowControl::Exception if !instruction.is_invalid() => End::Enter,
         _ => End::Next { target: 0 },
     }
+}
+
+/// Whether an instruction does nothing but compute on general registers.
+fn only_computes(instruction: &Instruction) -> bool {
+    let mnemonic = instruction.mnemonic();
+    let mut operands = instruction.op_kinds();
+    if operands.any(|kind| kind == OpKind::Memory) {
+        return matches!(mnemonic, Mnemonic::Lea | Mnemonic::Nop);
+    }
+    // Others are control, debug and segment registers.
+    let mut registers = (0..instruction.op_count())
+        .filter(|operand| instruction.op_kind(*operand) == OpKind::Register)
+        .map(|operand| instruction.op_register(operand));
+    if !registers.all(Register::is_gpr) {
+        return false;
+    }
+    let computes = matches!(
+        mnemonic,
+        Mnemonic::Mov
+            | Mnemonic::Movzx
+            | Mnemonic::Movsx
+            | Mnemonic::Movsxd
+            | Mnemonic::Add
+            | Mnemonic::Adc
+            | Mnemonic::Sub
+            | Mnemonic::Sbb
+            | Mnemonic::Cmp
+            | Mnemonic::Inc
+            | Mnemonic::Dec
+            | Mnemonic::Neg
+            | Mnemonic::And
+            | Mnemonic::Or
+            | Mnemonic::Xor
+            | Mnemonic::Not
+            | Mnemonic::Test
+            | Mnemonic::Shl
+            | Mnemonic::Shr
+            | Mnemonic::Sar
+            | Mnemonic::Rol
+            | Mnemonic::Ror
+            | Mnemonic::Shld
+            | Mnemonic::Shrd
+            | Mnemonic::Imul
+            | Mnemonic::Mul
+            | Mnemonic::Bt
+            | Mnemonic::Bts
+            | Mnemonic::Btr
+            | Mnemonic::Btc
+            | Mnemonic::Bsf
+            | Mnemonic::Bsr
+            | Mnemonic::Bswap
+            | Mnemonic::Xchg
+            | Mnemonic::Cbw
+            | Mnemonic::Cwde
+            | Mnemonic::Cdqe
+            | Mnemonic::Cwd
+            | Mnemonic::Cdq
+            | Mnemonic::Cqo
+            | Mnemonic::Nop
+            | Mnemonic::Endbr64
+    );
+    computes || instruction.condition_code() != ConditionCode::None // SETcc, CMOVcc
 }
 
 fn iterates(instruction: &Instruction) -> Option<Iterates> {
