@@ -24,7 +24,7 @@ use crate::slots::PlaceNumber;
 
 /// Mappings move code by whole pages, of at least this size. Other differences are segments' (the
 /// firmware's real mode), whose base an instruction's address contains and the register does not.
-const PAGE: u64 = 1 << 12;
+pub const PAGE: u64 = 1 << 12;
 
 /// A block as it was translated.
 pub struct Original {
@@ -102,16 +102,22 @@ pub fn original(
     }
 }
 
-/// An execution of `original` begins, in a callback that may read registers: the call tree's block
-/// of the address where it runs, if there is a tree.
+impl Original {
+    /// Where it was translated.
+    pub fn start(&self) -> u64 {
+        self.instructions[0].address
+    }
+}
+
+/// An execution of `original` begins, in a callback that may read registers, behind [`end`]: the call
+/// tree's block of the address where it runs, if there is a tree.
 ///
 /// # Safety
 /// [`original`] made it, and no reference to it is alive.
 pub unsafe fn begins(original: *mut Original) -> *mut Block {
-    end();
     // SAFETY: as promised.
     let original = unsafe { &mut *original };
-    let start = original.instructions[0].address;
+    let start = original.start();
     let Some(address) = running::address() else {
         return original.block;
     };

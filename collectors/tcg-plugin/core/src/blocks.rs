@@ -130,7 +130,11 @@ impl Blocks {
         if number != id {
             return self.all[number as usize];
         }
+        // Where all starts together, no execution stops half way.
         let last = instructions.iter().rev().find_map(|one| one.run);
+        let last = last.filter(|run| {
+            runs::begins(instructions, 0).is_none_or(|first| first.number != run.number)
+        });
         let mut addresses: Vec<u64> = instructions.iter().map(|one| one.address).collect();
         addresses.push(behind);
         let (next, target) = match end {

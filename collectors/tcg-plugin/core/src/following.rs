@@ -113,8 +113,20 @@ extern "C" fn halts(_vcpu: c_uint, _none: *mut c_void) {
 }
 
 extern "C" fn begins_anywhere(vcpu: c_uint, original: *mut c_void) {
-    // SAFETY: `follow_anywhere` gave an original, to which no callback keeps a reference.
-    let block = unsafe { aliases::begins(original.cast::<Original>()) };
+    aliases::end();
+    let original = original.cast::<Original>();
+    // SAFETY: `follow_anywhere` gave an original, to which no callback keeps a reference; the
+    // tracker is as in `with_tracker`.
+    let block = unsafe {
+        let known = &*original;
+        let tracker = TRACKER.load(Ordering::Relaxed).as_ref();
+        let leads = |tracker: &Tracker| tracker.leads_to(known.start());
+        if !running::are_several() && tracker.is_some_and(leads) {
+            known.block
+        } else {
+            aliases::begins(original)
+        }
+    };
     if !block.is_null() {
         // SAFETY: the block is the tracker's, which no callback keeps a reference to.
         unsafe { begins(vcpu, block) };

@@ -107,7 +107,10 @@ fn idling() -> Option<&'static mut Idling> {
 /// From now on, so many vCPUs may idle, if QEMU tells its clock. In the thread that executes the
 /// guest.
 pub fn begin(vcpus: usize) {
-    if let Some(clock) = Clock::new(vcpus).filter(|_| idling().is_none()) {
+    if idling().is_some() {
+        return;
+    }
+    if let Some(clock) = Clock::new(vcpus) {
         let sums = Sums::new(vcpus);
         IDLING.store(
             Box::into_raw(Box::new(Idling { clock, sums })),

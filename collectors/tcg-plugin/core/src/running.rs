@@ -96,6 +96,12 @@ pub fn is_told() -> bool {
     !RUNNING.load(Ordering::Relaxed).is_null()
 }
 
+/// Whether registers tell which of several vCPUs executes.
+#[inline]
+pub fn are_several() -> bool {
+    running().is_some_and(|running| running.several)
+}
+
 /// The address of the next instruction, at the begin of a block whose callback may read registers.
 #[inline]
 pub fn address() -> Option<u64> {
@@ -143,9 +149,10 @@ pub fn current(number: u32) -> u32 {
 
 /// What a callback at the begin of a block asks for, to use [`vcpu`].
 pub fn flags() -> u32 {
-    match running() {
-        Some(running) if running.several => ffi::CB_READS_REGS,
-        _ => ffi::CB_NO_REGS,
+    if are_several() {
+        ffi::CB_READS_REGS
+    } else {
+        ffi::CB_NO_REGS
     }
 }
 

@@ -7,6 +7,7 @@ use std::mem;
 
 use hashbrown::{HashMap, HashSet};
 
+use crate::aliases::PAGE;
 use crate::architecture::{Architecture, End, Watched};
 use crate::blocks::{Block, Blocks};
 use crate::call_tree::{CallTree, NodeNumber, NONE};
@@ -70,8 +71,7 @@ impl Tracker {
     /// `block` is one of [`Tracker::blocks`], and no reference to it is alive.
     #[inline(always)]
     pub unsafe fn block(&mut self, vcpu: u32, block: *mut Block) {
-        if let Some((before, cell)) = self.iterations {
-            self.iterations = None;
+        if let Some((before, cell)) = self.iterations.take() {
             self.count_iteration(before, cell);
         }
         // SAFETY: blocks live as long as the process, and no reference to one outlives a callback.
@@ -105,6 +105,19 @@ impl Tracker {
             let cell = self.counting.then_some(now.cached.1);
             self.iterations = Some((iterations.so_far(), cell));
         }
+    }
+
+    /// Whether the present block went on at `address`, if the next one was translated there. It may
+    /// run elsewhere, whole pages away; but of the two places to which a block of a program leads by
+    /// itself, only one is there. What interrupts it would be the present block.
+    pub fn leads_to(&self, address: u64) -> bool {
+        self.present().is_some_and(|block| {
+            let apart = block.next ^ block.target;
+            (block.next == address || block.target == address)
+                && (apart == 0 || apart % PAGE != 0)
+                && !block.in_kernel
+                && block.reached() == self.expected
+        })
     }
 
     /// A watched instruction of the present block made an access to `address`.
