@@ -8,6 +8,7 @@
 //! is generated for elements of one byte, and so there is one such scoreboard here, and a counter
 //! is told as its distance from the element of the vCPU of translation. So all vCPUs share it.
 
+mod conditions;
 mod registers;
 
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
@@ -17,10 +18,11 @@ use std::sync::OnceLock;
 use tcg_plugin_core::architecture::MAX_CODE;
 use tcg_plugin_core::collector;
 use tcg_plugin_core::counters::Counter;
-use tcg_plugin_core::counting::Api;
+use tcg_plugin_core::counting::{Api, Conditions};
 use tcg_plugin_core::ffi;
 use tcg_plugin_core::running::Registers;
 
+use crate::conditions::Inline;
 use crate::registers::VcpuRegisters;
 
 /// `struct qemu_plugin_scoreboard`.
@@ -91,6 +93,9 @@ struct Bytes {
     first: usize,
 }
 
+/// Made when the first counter is attached, since the elements move while vCPUs are added.
+static BYTES: OnceLock<Bytes> = OnceLock::new();
+
 // SAFETY: the scoreboard is QEMU's, who lets any thread use it.
 unsafe impl Send for Bytes {}
 // SAFETY: as above.
@@ -100,8 +105,7 @@ struct NewApi {
     /// The version that QEMU speaks.
     version: c_int,
     insn_data: InsnData,
-    /// Made when the first counter is attached, since the elements move while vCPUs are added.
-    bytes: OnceLock<Bytes>,
+    conditions: Option<Inline>,
 }
 
 impl InsnData {
@@ -137,6 +141,12 @@ impl Api for NewApi {
         Some(Box::new(VcpuRegisters::new()))
     }
 
+    fn conditions(&self) -> Option<&dyn Conditions> {
+        self.conditions
+            .as_ref()
+            .map(|inline| inline as &dyn Conditions)
+    }
+
     /// QEMU 9.1 and older, which read the number when they execute, have a lower version; 9.2 has
     /// that of 10.0, and is found out.
     fn may_fix_numbers(&self) -> bool {
@@ -144,35 +154,33 @@ impl Api for NewApi {
     }
 
     fn count(&self, insn: *mut ffi::Insn, counter: Counter, number: u32) {
-        let (op, entry) = (ffi::INLINE_ADD_U64, self.entry(counter, number));
+        let (op, entry) = (ffi::INLINE_ADD_U64, entry(counter, number));
         // SAFETY: `insn` is valid, and the entry is the counter, which lives as long as the
         // process.
         unsafe { qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, op, entry, 1) };
     }
 
     fn count_accesses(&self, insn: *mut ffi::Insn, access: c_uint, counter: Counter, number: u32) {
-        let (op, entry) = (ffi::INLINE_ADD_U64, self.entry(counter, number));
+        let (op, entry) = (ffi::INLINE_ADD_U64, entry(counter, number));
         // SAFETY: as above.
         unsafe { qemu_plugin_register_vcpu_mem_inline_per_vcpu(insn, access, op, entry, 1) };
     }
 }
 
-impl NewApi {
-    /// Where a counter is, as seen from the element of vCPU `number`.
-    fn entry(&self, counter: Counter, number: u32) -> PluginU64 {
-        let bytes = self.bytes.get_or_init(|| {
-            // SAFETY: any size will do; QEMU ends when it has no memory, and vCPU 0 exists.
-            unsafe {
-                let score = qemu_plugin_scoreboard_new(1);
-                let first = qemu_plugin_scoreboard_find(score, 0) as usize;
-                Bytes { score, first }
-            }
-        });
-        let at = counter.as_ptr() as usize;
-        PluginU64 {
-            score: bytes.score,
-            offset: at.wrapping_sub(bytes.first).wrapping_sub(number as usize),
+/// Where a counter is, as seen from the element of vCPU `number`.
+fn entry(counter: Counter, number: u32) -> PluginU64 {
+    let bytes = BYTES.get_or_init(|| {
+        // SAFETY: any size will do; QEMU ends when it has no memory, and vCPU 0 exists.
+        unsafe {
+            let score = qemu_plugin_scoreboard_new(1);
+            let first = qemu_plugin_scoreboard_find(score, 0) as usize;
+            Bytes { score, first }
         }
+    });
+    let at = counter.as_ptr() as usize;
+    PluginU64 {
+        score: bytes.score,
+        offset: at.wrapping_sub(bytes.first).wrapping_sub(number as usize),
     }
 }
 
@@ -193,7 +201,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
         let api = NewApi {
             version,
             insn_data: InsnData::of_version(version),
-            bytes: OnceLock::new(),
+            conditions: Inline::new(),
         };
         collector::install(id, info, argc, argv, Box::new(api))
     }

@@ -244,6 +244,17 @@ extern "C" fn translated(first: usize, second: usize) {
             let blocks = &mut tracker.blocks;
             block = blocks.block(&instructions, end, behind, in_kernel, iterations);
         });
+        let conditions = counting.api.conditions();
+        let conditions = conditions.filter(|_| block.is_null() && !running::are_several());
+        let leaves = match in_kernel {
+            true => end == End::Leave,
+            false => aliases::leaves(start, end, behind),
+        };
+        if let Some(conditions) = conditions.filter(|_| leaves) {
+            // SAFETY: the block has an instruction.
+            let last = unsafe { ffi::qemu_plugin_tb_get_insn(tb, n_insns - 1) };
+            conditions.store(last, &aliases::STEADY, 0);
+        }
         // SAFETY: QEMU is translating `tb`.
         unsafe {
             if in_kernel {
@@ -251,7 +262,7 @@ extern "C" fn translated(first: usize, second: usize) {
             }
             if !in_kernel && running::is_told() {
                 let original = aliases::original(instructions, end, behind, block, alias);
-                follow_anywhere(tb, original);
+                follow_anywhere(tb, original, conditions);
             } else if !block.is_null() {
                 follow_block(tb, block);
             }

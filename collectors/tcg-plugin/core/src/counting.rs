@@ -10,6 +10,22 @@ use crate::running::{Counted, Registers};
 use crate::runs::Runs;
 use crate::slots::{PlaceNumber, Slots};
 
+/// What generated code can do since API 3 (QEMU 9.1), for guests with one vCPU.
+pub trait Conditions {
+    /// Put `value` to `at` inline whenever `insn` starts.
+    fn store(&self, insn: *mut ffi::Insn, at: Counter, value: u64);
+
+    /// When `tb` begins, call `call`, which reads registers, with `data`, unless the counter of
+    /// `known` holds its value.
+    fn call_unless(
+        &self,
+        tb: *mut ffi::Tb,
+        known: (Counter, u64),
+        call: ffi::VcpuUdataCb,
+        data: *mut c_void,
+    );
+}
+
 /// What differs between the plugin API's versions.
 pub trait Api: Send {
     /// The block, of the arguments of a callback that QEMU translates one.
@@ -20,6 +36,11 @@ pub trait Api: Send {
 
     /// The registers, if plugins can read them. For callbacks of a translation.
     fn registers(&self) -> Option<Box<dyn Registers>> {
+        None
+    }
+
+    /// What is done under conditions, if plugins can ask for that.
+    fn conditions(&self) -> Option<&dyn Conditions> {
         None
     }
 

@@ -59,6 +59,10 @@ pub const MEM_READ_WRITE: c_uint = 3;
 pub const MEM_WRITE: c_uint = 2;
 /// `enum qemu_plugin_op`: add an immediate to a 64-bit counter.
 pub const INLINE_ADD_U64: c_uint = 0;
+/// `enum qemu_plugin_op`, since API 3: put an immediate there.
+pub const INLINE_STORE_U64: c_uint = 1;
+/// `enum qemu_plugin_cond`: call unless equal.
+pub const COND_NE: c_uint = 3;
 
 /// `qemu_plugin_vcpu_tb_trans_cb_t`: the plugin's id and the block; since API 7 the block and a
 /// pointer of the plugin's own.

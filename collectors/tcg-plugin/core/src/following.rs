@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::aliases::{self, Original};
 use crate::architecture::Watched;
 use crate::blocks::Block;
+use crate::counting::Conditions;
 use crate::ffi;
 use crate::idling;
 use crate::running;
@@ -67,10 +68,21 @@ pub unsafe fn follow_block(tb: *mut ffi::Tb, block: *mut Block) {
 }
 
 /// Look at each execution of `original`, which QEMU translates as `tb`, and tell the tracker of it.
+/// `conditions`: what lets generated code look first whether the page is known, where no tracker asks.
 ///
 /// # Safety
 /// QEMU is translating `tb`; [`aliases::original`] made `original`.
-pub unsafe fn follow_anywhere(tb: *mut ffi::Tb, original: *mut Original) {
+pub unsafe fn follow_anywhere(
+    tb: *mut ffi::Tb,
+    original: *mut Original,
+    conditions: Option<&dyn Conditions>,
+) {
+    if let Some(conditions) = conditions {
+        // SAFETY: as promised.
+        let steady = aliases::steady(unsafe { (*original).start() });
+        let known = (&aliases::STEADY, steady);
+        return conditions.call_unless(tb, known, begins_anywhere, original.cast());
+    }
     let (flags, original) = (ffi::CB_READS_REGS, original.cast());
     // SAFETY: as promised; the original lives as long as the process.
     unsafe { ffi::qemu_plugin_register_vcpu_tb_exec_cb(tb, begins_anywhere, flags, original) };
