@@ -1,6 +1,6 @@
 //! Callbacks under a condition: since API 3 (QEMU 9.1).
 
-use std::ffi::{c_uint, c_void, CStr};
+use std::ffi::{c_char, c_uint, c_void, CStr};
 use std::mem;
 use std::ptr;
 
@@ -8,7 +8,11 @@ use tcg_plugin_core::counters::Counter;
 use tcg_plugin_core::counting::Conditions;
 use tcg_plugin_core::ffi;
 
-use crate::{dlsym, entry, qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu, PluginU64};
+use crate::scoreboard::{self, entry, PluginU64};
+
+extern "C" {
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+}
 
 /// `qemu_plugin_register_vcpu_tb_exec_cond_cb()`.
 type Register = unsafe extern "C" fn(
@@ -42,9 +46,7 @@ impl Inline {
 
 impl Conditions for Inline {
     fn store(&self, insn: *mut ffi::Insn, at: Counter, value: u64) {
-        let (op, entry) = (ffi::INLINE_STORE_U64, entry(at, 0));
-        // SAFETY: `insn` is valid, and the entry is a number that lives as long as the process.
-        unsafe { qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, op, entry, value) };
+        scoreboard::at(insn, ffi::INLINE_STORE_U64, entry(at, 0), value);
     }
 
     fn call_unless(
@@ -55,7 +57,7 @@ impl Conditions for Inline {
         data: *mut c_void,
     ) {
         let (flags, entry) = (ffi::CB_READS_REGS, entry(known.0, 0));
-        // SAFETY: as above.
+        // SAFETY: `tb` is valid, and the entry is a counter, which lives as long as the process.
         unsafe { (self.register)(tb, call, flags, ffi::COND_NE, entry, known.1, data) };
     }
 }

@@ -7,30 +7,23 @@
 //! When a block begins elsewhere than it was translated, what its counters gain is moved to
 //! counters of the other address, as far as the block came: that shows when anything else is told.
 //!
-//! A callback compares the addresses, and need not where a page is known to run where it was
-//! translated: until the program leaves the page, by an indirect jump, by a direct one to another
-//! page, or since the kernel comes in between, which goes back by a return from an exception. Each of
-//! these forgets the page. (With a call tree, which sees each block anyway, a block that goes
-//! on straight is enough.)
+//! A callback compares the addresses where [`crate::pages`] does not tell.
 //!
 //! Blocks of the kernel's half are not looked at: the kernel executes its own text at one address,
 //! but for what it does before that is mapped, which is translated at low addresses.
 
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use hashbrown::HashMap;
 
 use crate::architecture::End;
 use crate::blocks::Block;
 use crate::counters::Counter;
+use crate::pages::{self, PAGE};
 use crate::running;
 use crate::runs::Instruction;
 use crate::slots::PlaceNumber;
-
-/// Mappings move code by whole pages, of at least this size. Other differences are segments' (the
-/// firmware's real mode), whose base an instruction's address contains and the register does not.
-pub const PAGE: u64 = 1 << 12;
 
 /// A block as it was translated.
 pub struct Original {
@@ -68,23 +61,6 @@ struct Pending {
 struct Aliases {
     known: HashMap<Box<[PlaceNumber]>, *mut Original>,
     pending: Pending,
-}
-
-/// The page, and one more, that runs where it was translated; 0 if none is known to.
-pub static STEADY: AtomicU64 = AtomicU64::new(0);
-
-/// What [`STEADY`] holds while the page of `address` runs there.
-pub fn steady(address: u64) -> u64 {
-    address / PAGE + 1
-}
-
-/// Whether a block from `start` to `behind` that ends so may lead out of its page.
-pub fn leaves(start: u64, end: End, behind: u64) -> bool {
-    let elsewhere = |address: u64| address != 0 && address / PAGE != start / PAGE;
-    match end {
-        End::Next { target } | End::Branch { target } => elsewhere(target) || elsewhere(behind),
-        _ => true,
-    }
 }
 
 /// As the tracker (see [`crate::following`]), only used by the thread that executes the guest.
@@ -144,11 +120,8 @@ pub unsafe fn begins(original: *mut Original) -> *mut Block {
     let Some(address) = running::address() else {
         return original.block;
     };
-    STEADY.store(0, Ordering::Relaxed);
+    pages::runs_at(start, address);
     if address == start || (address ^ start) % PAGE != 0 {
-        if address == start {
-            STEADY.store(steady(start), Ordering::Relaxed);
-        }
         return original.block;
     }
     let known = original.elsewhere.iter().find(|one| one.0 == address);

@@ -103,7 +103,7 @@ pub enum Sequence {
     GoesOn,
     /// It starts if the one before it did not raise an exception, but it may raise one itself.
     MayFault,
-    /// Nothing, for these bytes are not all of it: QEMU 7.2 tells of an instruction that crosses a
+    /// Nothing, for these bytes are no whole instruction: QEMU 7.2 tells of an instruction that crosses a
     /// page as the block's last one, and then leaves it to the next block.
     Cut,
 }

@@ -10,6 +10,7 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use crate::architecture::End;
 use crate::counters::Counter;
 use crate::iterations::Iterations;
+use crate::pages::PAGE;
 use crate::runs::{self, Instruction, Run};
 use crate::slots::PlaceNumber;
 
@@ -70,6 +71,16 @@ impl Block {
             let way = &self.went[usize::from(address == self.target)];
             way.set(way.get() + 1);
         }
+    }
+
+    /// Whether, being a program's, it goes on at `address` if the block that follows was translated
+    /// there. That may run elsewhere, whole pages away; but of the two places to which this one leads,
+    /// only one is there.
+    pub fn leads_to(&self, address: u64) -> bool {
+        let apart = self.next ^ self.target;
+        (self.next == address || self.target == address)
+            && (apart == 0 || apart % PAGE != 0)
+            && !self.in_kernel
     }
 
     /// Its last instruction.
@@ -275,20 +286,34 @@ fn at<T: Clone>(all: &mut Vec<T>, number: u32, empty: T) -> &mut T {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::architecture::Sequence;
+    use crate::runs::Runs;
 
     #[test]
     fn an_execution_that_stops_half_way_is_found_out() {
-        static COUNTERS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
-        let start = |row: usize| {
-            COUNTERS[row].fetch_add(1, Ordering::Relaxed);
+        let mut runs = Runs::default();
+        let instruction = |row: u32| Instruction {
+            place: row,
+            address: 0x1000 + u64::from(row),
+            sequence: Some(if row == 1 {
+                Sequence::GoesOn
+            } else {
+                Sequence::MayFault
+            }),
+            run: None,
         };
-        let instructions: Vec<Instruction> = (0..4)
-            .map(|row| (row as u32, 0x1000 + row as u64, Some(&COUNTERS[row])))
-            .collect();
+        let mut instructions: Vec<Instruction> = (0..4).map(instruction).collect();
+        let mut rest = instructions[1..].to_vec();
+        runs.assign(&mut instructions);
+        runs.assign(&mut rest);
+        let start = |index: usize| {
+            let run = runs::begins(&instructions, index);
+            run.map(|run| run.counter.fetch_add(1, Ordering::Relaxed));
+        };
         let mut blocks = Blocks::default();
         let end = End::Next { target: 0 };
         let whole = blocks.block(&instructions, end, 0x1004, false, None);
-        let tail = blocks.block(&instructions[2..], end, 0x1004, false, None);
+        let tail = blocks.block(&rest, end, 0x1004, false, None);
         assert_eq!(whole, blocks.block(&instructions, end, 0x1004, false, None));
         // SAFETY: made above.
         let (whole, tail) = unsafe { (&mut *whole, &mut *tail) };
@@ -298,7 +323,7 @@ mod tests {
             assert_ne!(whole.reached(), expected);
             assert_eq!(blocks.stopped(whole), 3);
             let expected = tail.begin();
-            (2..4).for_each(start);
+            (1..4).for_each(start);
             assert_eq!(tail.reached(), expected);
         }
         let expected = whole.begin();
@@ -307,8 +332,49 @@ mod tests {
     }
 
     #[test]
+    fn where_all_starts_together_no_execution_stops() {
+        let mut runs = Runs::default();
+        let mut together = [1, 2].map(|place| Instruction {
+            place,
+            address: u64::from(place),
+            sequence: Some(Sequence::GoesOn),
+            run: None,
+        });
+        runs.assign(&mut together);
+        let mut blocks = Blocks::default();
+        // SAFETY: blocks live as long as the process.
+        let block = unsafe { &mut *blocks.block(&together, End::Call, 3, false, None) };
+        assert_eq!(block.begin(), block.reached());
+    }
+
+    #[test]
+    fn a_program_leads_to_one_of_two_places_unless_they_are_whole_pages_apart() {
+        let jump = [Instruction {
+            place: 0,
+            address: 0x1000,
+            sequence: None,
+            run: None,
+        }];
+        let mut blocks = Blocks::default();
+        let mut leads = |target: u64, in_kernel: bool, address: u64| {
+            let mut blocks = std::mem::take(&mut blocks);
+            let end = End::Branch { target };
+            // SAFETY: blocks live as long as the process.
+            unsafe { &*blocks.block(&jump, end, 0x1002, in_kernel, None) }.leads_to(address)
+        };
+        assert!(leads(0x2000, false, 0x1002) && leads(0x2000, false, 0x2000));
+        assert!(!leads(0x2000, false, 0x3000) && !leads(0x2000, true, 0x2000));
+        assert!(!leads(0x2002, false, 0x2002) && leads(0x1002, false, 0x1002));
+    }
+
+    #[test]
     fn a_conditional_jump_goes_on_behind_it_or_where_it_leads() {
-        let jump = [(7, 0x1000, None)];
+        let jump = [Instruction {
+            place: 7,
+            address: 0x1000,
+            sequence: None,
+            run: None,
+        }];
         let mut blocks = Blocks::default();
         let end = End::Branch { target: 0x2000 };
         // SAFETY: blocks live as long as the process.

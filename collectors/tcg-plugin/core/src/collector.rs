@@ -17,6 +17,7 @@ use crate::ffi;
 use crate::following::{self, follow, follow_anywhere, follow_block, follow_halt, with_tracker};
 use crate::idling::{self, Idled};
 use crate::memory::{self, refuse, say};
+use crate::pages;
 use crate::probes;
 use crate::random_turns;
 use crate::repeated::Repeated;
@@ -186,12 +187,7 @@ extern "C" fn translated(first: usize, second: usize) {
         counting.runs.assign(&mut instructions);
         let (mut end, mut behind, mut iterations) = (End::Next { target: 0 }, 0, None);
         for (index, (insn, does, mark, next)) in read.into_iter().enumerate() {
-            let Instruction {
-                place,
-                address,
-                run,
-                ..
-            } = instructions[index];
+            let Instruction { place, address, .. } = instructions[index];
             (end, behind) = (does.end, next);
             if end == End::Halt {
                 // SAFETY: `insn` is valid during this callback.
@@ -228,7 +224,7 @@ extern "C" fn translated(first: usize, second: usize) {
                 // SAFETY: QEMU is translating `insn`.
                 unsafe { counting.count(insn, run.counter) };
             }
-            if let Some(run) = run {
+            if let Some(run) = instructions[index].run {
                 repeated.passed(address, run.counter);
             }
             iterations = does.iterates.and_then(|how| {
@@ -246,14 +242,11 @@ extern "C" fn translated(first: usize, second: usize) {
         });
         let conditions = counting.api.conditions();
         let conditions = conditions.filter(|_| block.is_null() && !running::are_several());
-        let leaves = match in_kernel {
-            true => end == End::Leave,
-            false => aliases::leaves(start, end, behind),
-        };
+        let leaves = pages::leaves(start, end, behind, in_kernel);
         if let Some(conditions) = conditions.filter(|_| leaves) {
             // SAFETY: the block has an instruction.
             let last = unsafe { ffi::qemu_plugin_tb_get_insn(tb, n_insns - 1) };
-            conditions.store(last, &aliases::STEADY, 0);
+            conditions.store(last, &pages::KNOWN, 0);
         }
         // SAFETY: QEMU is translating `tb`.
         unsafe {

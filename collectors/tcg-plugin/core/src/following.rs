@@ -10,6 +10,7 @@ use crate::blocks::Block;
 use crate::counting::Conditions;
 use crate::ffi;
 use crate::idling;
+use crate::pages;
 use crate::running;
 use crate::tracker::Tracker;
 
@@ -79,8 +80,8 @@ pub unsafe fn follow_anywhere(
 ) {
     if let Some(conditions) = conditions {
         // SAFETY: as promised.
-        let steady = aliases::steady(unsafe { (*original).start() });
-        let known = (&aliases::STEADY, steady);
+        let page = pages::known(unsafe { (*original).start() });
+        let known = (&pages::KNOWN, page);
         return conditions.call_unless(tb, known, begins_anywhere, original.cast());
     }
     let (flags, original) = (ffi::CB_READS_REGS, original.cast());

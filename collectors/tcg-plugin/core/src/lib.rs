@@ -32,6 +32,7 @@
 //! - [`turns`]: which vCPU executes, and how it hands over to the next
 //! - [`random_numbers`]: random numbers that a seed gives again
 //! - [`random_turns`]: vCPUs that take turns at random places
+//! - [`pages`]: which page of a program runs where it was translated
 //! - [`aliases`]: code that runs at several addresses
 //! - [`memory`]: how much of it the plugin may take
 //! - [`counts_file`]: the result, as written for the host
@@ -57,6 +58,7 @@ pub mod frames;
 pub mod idling;
 pub mod iterations;
 pub mod memory;
+pub mod pages;
 pub mod probes;
 pub mod random_numbers;
 pub mod random_turns;

@@ -7,7 +7,6 @@ use std::mem;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::aliases::PAGE;
 use crate::architecture::{Architecture, End, Watched};
 use crate::blocks::{Block, Blocks};
 use crate::call_tree::{CallTree, NodeNumber, NONE};
@@ -107,17 +106,11 @@ impl Tracker {
         }
     }
 
-    /// Whether the present block went on at `address`, if the next one was translated there. It may
-    /// run elsewhere, whole pages away; but of the two places to which a block of a program leads by
-    /// itself, only one is there. What interrupts it would be the present block.
+    /// Whether the present block went on at `address`, if the next one was translated there. What
+    /// interrupts it would be the present block.
     pub fn leads_to(&self, address: u64) -> bool {
-        self.present().is_some_and(|block| {
-            let apart = block.next ^ block.target;
-            (block.next == address || block.target == address)
-                && (apart == 0 || apart % PAGE != 0)
-                && !block.in_kernel
-                && block.reached() == self.expected
-        })
+        let present = self.present();
+        present.is_some_and(|block| block.reached() == self.expected && block.leads_to(address))
     }
 
     /// A watched instruction of the present block made an access to `address`.

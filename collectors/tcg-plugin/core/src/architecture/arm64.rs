@@ -202,6 +202,38 @@ mod tests {
     }
 
     #[test]
+    fn what_only_computes_goes_on_in_programs_of_64_bits() {
+        for (word, goes_on) in [
+            (0x9100_8020u32, true), // add x0, x1, #32
+            (0x9000_0000, true),    // adrp x0, .
+            (0xd280_0020, true),    // mov x0, #1
+            (0xaa01_03e0, true),    // mov x0, x1
+            (0xeb01_001f, true),    // cmp x0, x1
+            (0x9a81_0000, true),    // csel x0, x0, x1, eq
+            (0x9b02_7c20, true),    // mul x0, x1, x2
+            (0x9ac2_0820, true),    // udiv x0, x1, x2
+            (0x9ac2_2020, true),    // lsl x0, x1, x2
+            (0xdac0_1020, true),    // clz x0, x1
+            (0xd503_201f, true),    // nop
+            (0xd503_245f, true),    // bti c
+            (0x9180_0420, false),   // addg x0, x1, #0, #1
+            (0x9ac2_1020, false),   // irg x0, x1, x2
+            (0x9ac2_3020, false),   // pacga x0, x1, x2
+            (0xdac1_0020, false),   // pacia x0, x1
+            (0xd503_233f, false),   // paciasp
+            (0xd503_205f, false),   // wfe
+            (0xf940_0020, false),   // ldr x0, [x1]
+            (0x1e61_2800, false),   // fadd d0, d0, d1
+            (0xd538_0000, false),   // mrs x0, midr_el1
+            (0xd400_0001, false),   // svc #0
+        ] {
+            let known = does(word, KERNEL).sequence == Sequence::GoesOn;
+            assert_eq!(known, goes_on, "{word:x}");
+            assert_eq!(does(word, 0x1_0000).sequence, Sequence::MayFault);
+        }
+    }
+
+    #[test]
     fn ends_are_told_apart() {
         for (word, expected) in [
             (0x1400_0002u32, End::Next { target: KERNEL + 8 }), // b .+8

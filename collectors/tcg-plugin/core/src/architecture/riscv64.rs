@@ -248,6 +248,38 @@ mod tests {
     const KERNEL: u64 = 0xffff_ffff_8000_0000;
 
     #[test]
+    fn what_only_computes_goes_on() {
+        for (code, goes_on) in [
+            (&0x0010_0513u32.to_le_bytes()[..], true), // li a0, 1
+            (&0x0015_051bu32.to_le_bytes(), true),     // addiw a0, a0, 1
+            (&0x00b5_0533u32.to_le_bytes(), true),     // add a0, a0, a1
+            (&0x02b5_4533u32.to_le_bytes(), true),     // div a0, a0, a1
+            (&0x0000_1537u32.to_le_bytes(), true),     // lui a0, 1
+            (&0x0000_1517u32.to_le_bytes(), true),     // auipc a0, 1
+            (&0x0000_1017u32.to_le_bytes(), false),    // lpad 1
+            (&0x0005_3503u32.to_le_bytes(), false),    // ld a0, 0(a0)
+            (&0x00a5_3023u32.to_le_bytes(), false),    // sd a0, 0(a0)
+            (&0x1000_2573u32.to_le_bytes(), false),    // csrr a0, sstatus
+            (&0x0007u16.to_le_bytes()[..0], false),
+            (&0x4501u16.to_le_bytes(), true),  // li a0, 0
+            (&0x0505u16.to_le_bytes(), true),  // addi a0, a0, 1
+            (&0x0808u16.to_le_bytes(), true),  // addi a0, sp, 16
+            (&0x6505u16.to_le_bytes(), true),  // lui a0, 1
+            (&0x6081u16.to_le_bytes(), false), // sspush ra
+            (&0x8d0du16.to_le_bytes(), true),  // sub a0, a0, a1
+            (&0x0506u16.to_le_bytes(), true),  // slli a0, a0, 1
+            (&0x852eu16.to_le_bytes(), true),  // mv a0, a1
+            (&0x6108u16.to_le_bytes(), false), // ld a0, 0(a0)
+            (&0xe406u16.to_le_bytes(), false), // sd ra, 8(sp)
+            (&0x6402u16.to_le_bytes(), false), // ld s0, 0(sp)
+            (&0x0000u16.to_le_bytes(), false),
+        ] {
+            let sequence = Riscv64.does(code, KERNEL).sequence;
+            assert_eq!(sequence == Sequence::GoesOn, goes_on, "{code:x?}");
+        }
+    }
+
+    #[test]
     fn ends_are_told_apart() {
         for (word, expected) in [
             (0x0080_006fu32, End::Next { target: KERNEL + 8 }), // j .+8

@@ -4,8 +4,8 @@
 use std::num::NonZeroU64;
 
 use iced_x86::{
-    Code, ConditionCode, Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, Mnemonic,
-    OpKind, Register,
+    Code, ConditionCode, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind,
+    Register,
 };
 
 use crate::architecture::{
@@ -35,8 +35,7 @@ impl Architecture for X86_64 {
     }
 
     fn does(&self, code: &[u8], address: u64) -> Does {
-        let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
-        let instruction = decoder.decode();
+        let instruction = Decoder::with_ip(64, code, address, DecoderOptions::NONE).decode();
         let iterates = iterates(&instruction);
         let end = match iterates {
             Some(_) => End::Next { target: address },
@@ -51,10 +50,12 @@ impl Architecture for X86_64 {
             end,
             iterates,
             watched,
-            sequence: match decoder.last_error() {
-                DecoderError::NoMoreBytes => Sequence::Cut,
-                _ if only_computes(&instruction) => Sequence::GoesOn,
-                _ => Sequence::MayFault,
+            sequence: if instruction.is_invalid() {
+                Sequence::Cut
+            } else if only_computes(&instruction) {
+                Sequence::GoesOn
+            } else {
+                Sequence::MayFault
             },
         }
     }
@@ -289,6 +290,38 @@ mod tests {
             (&[], End::Next { target: 0 }),
         ] {
             assert_eq!(X86_64.does(code, at).end, expected, "{code:x?}");
+        }
+    }
+
+    #[test]
+    fn what_only_computes_goes_on() {
+        for (code, expected) in [
+            (&[0x48, 0x89, 0xd8][..], Sequence::GoesOn), // mov %rbx,%rax
+            (&[0x48, 0x8d, 0x43, 8], Sequence::GoesOn),  // lea 8(%rbx),%rax
+            (&[0x0f, 0x1f, 0x40, 0], Sequence::GoesOn),  // nopl 0(%rax)
+            (&[0xf3, 0x0f, 0x1e, 0xfa], Sequence::GoesOn), // endbr64
+            (&[0x0f, 0x44, 0xc3], Sequence::GoesOn),     // cmove %ebx,%eax
+            (&[0x0f, 0x94, 0xc0], Sequence::GoesOn),     // sete %al
+            (&[0x0f, 0x94, 0x00], Sequence::MayFault),   // sete (%rax)
+            (&[0x48, 0x8b, 0x43, 8], Sequence::MayFault), // mov 8(%rbx),%rax
+            (&[0x48, 0x01, 0x03], Sequence::MayFault),   // add %rax,(%rbx)
+            (&[0x0f, 0x22, 0xd8], Sequence::MayFault),   // mov %rax,%cr3
+            (&[0x0f, 0x23, 0xf8], Sequence::MayFault),   // mov %rax,%db7
+            (&[0x8e, 0xd8], Sequence::MayFault),         // mov %eax,%ds
+            (&[0x48, 0xf7, 0xf3], Sequence::MayFault),   // div %rbx
+            (&[0x55], Sequence::MayFault),               // push %rbp
+            (&[0xf3, 0x90], Sequence::MayFault),         // pause
+            (&[0xfb], Sequence::MayFault),               // sti
+            (&[0xd9, 0xc1], Sequence::MayFault),         // fld %st(1)
+            (&[0xda, 0xc1], Sequence::MayFault),         // fcmovb %st(1),%st
+            (&[0x66, 0x0f, 0x6f, 0xc1], Sequence::MayFault), // movdqa %xmm1,%xmm0
+            (&[0x0f, 0x0b], Sequence::MayFault),         // ud2
+            (&[0x0f, 0x84], Sequence::Cut),              // the begin of je
+            (&[0xe8], Sequence::Cut),
+            (&[0x06], Sequence::Cut), // no instruction
+            (&[0x48], Sequence::Cut),
+        ] {
+            assert_eq!(X86_64.does(code, 0).sequence, expected, "{code:x?}");
         }
     }
 
