@@ -22,8 +22,8 @@ use crate::blocks::Block;
 use crate::counters::Counter;
 use crate::pages::{self, PAGE};
 use crate::running;
-use crate::runs::Instruction;
 use crate::slots::PlaceNumber;
+use crate::stretches::Instruction;
 
 /// A block as it was translated.
 pub struct Original {

@@ -11,8 +11,8 @@ use crate::architecture::End;
 use crate::counters::Counter;
 use crate::iterations::Iterations;
 use crate::pages::PAGE;
-use crate::runs::{self, Instruction, Run};
 use crate::slots::PlaceNumber;
+use crate::stretches::{self, Instruction, Stretch};
 
 static NOTHING: AtomicU64 = AtomicU64::new(0);
 /// No link.
@@ -51,7 +51,7 @@ pub struct Block {
     /// Its instructions.
     pub places: Box<[PlaceNumber]>,
     /// What counts each of them.
-    runs: Box<[Option<Run>]>,
+    stretches: Box<[Option<Stretch>]>,
     /// Their addresses, and the one behind them.
     pub addresses: Box<[u64]>,
 }
@@ -109,11 +109,11 @@ pub struct Blocks {
     all: Vec<*mut Block>,
     /// By place: whether it counts.
     counting: Vec<bool>,
-    /// By run: the last of the links that lead through the blocks that hold it.
+    /// By stretch: the last of the links that lead through the blocks that hold it.
     holders: Vec<u32>,
     /// A block, and the link before or [`END`].
     links: Vec<(u32, u32)>,
-    /// By run: executions of blocks that did not come as far as it.
+    /// By stretch: executions of blocks that did not come as far as it.
     missed: HashMap<u32, u64>,
 }
 
@@ -142,9 +142,9 @@ impl Blocks {
             return self.all[number as usize];
         }
         // Where all starts together, no execution stops half way.
-        let last = instructions.iter().rev().find_map(|one| one.run);
-        let last = last.filter(|run| {
-            runs::begins(instructions, 0).is_none_or(|first| first.number != run.number)
+        let last = instructions.iter().rev().find_map(|one| one.stretch);
+        let last = last.filter(|stretch| {
+            stretches::begins(instructions, 0).is_none_or(|first| first.number != stretch.number)
         });
         let mut addresses: Vec<u64> = instructions.iter().map(|one| one.address).collect();
         addresses.push(behind);
@@ -154,10 +154,10 @@ impl Blocks {
             _ => (1, 1),
         };
         for (index, one) in instructions.iter().enumerate() {
-            *at(&mut self.counting, one.place, false) = one.run.is_some();
-            if let Some(run) = runs::begins(instructions, index) {
+            *at(&mut self.counting, one.place, false) = one.stretch.is_some();
+            if let Some(stretch) = stretches::begins(instructions, index) {
                 let link = self.links.len() as u32;
-                let before = mem::replace(at(&mut self.holders, run.number, END), link);
+                let before = mem::replace(at(&mut self.holders, stretch.number, END), link);
                 self.links.push((id, before));
             }
         }
@@ -169,7 +169,7 @@ impl Blocks {
             end,
             in_kernel,
             places,
-            runs: instructions.iter().map(|one| one.run).collect(),
+            stretches: instructions.iter().map(|one| one.stretch).collect(),
             addresses: addresses.into(),
             iterations: iterations.map(Box::new),
             branches: matches!(end, End::Branch { .. }) && next != target,
@@ -177,7 +177,7 @@ impl Blocks {
             begun: 0,
             cached: (u32::MAX, 0),
             counts: last.is_some(),
-            last: last.map_or(&NOTHING, |run| run.counter),
+            last: last.map_or(&NOTHING, |stretch| stretch.counter),
         }));
         self.all.push(block);
         block
@@ -186,20 +186,20 @@ impl Blocks {
     /// How many instructions of `block`, whose last execution did not come to its end, started in
     /// it; those behind are taken for missed from now on.
     ///
-    /// A run has started as often as blocks with it began, but for the executions that missed it.
+    /// A stretch has started as often as blocks with it began, but for the executions that missed it.
     /// If it has not, this execution missed it too.
     pub fn stopped(&mut self, block: &Block) -> usize {
         let mut started = block.places.len();
-        let number = |one: &Option<Run>| one.map(|run| run.number);
+        let number = |one: &Option<Stretch>| one.map(|stretch| stretch.number);
         for same in block
-            .runs
+            .stretches
             .chunk_by(|one, next| number(one) == number(next))
             .rev()
         {
-            if let Some(run) = same[0] {
-                let begun = self.begun(run.number);
-                let missed = self.missed.entry(run.number).or_default();
-                if run.counter.load(Ordering::Relaxed) == begun - *missed {
+            if let Some(stretch) = same[0] {
+                let begun = self.begun(stretch.number);
+                let missed = self.missed.entry(stretch.number).or_default();
+                if stretch.counter.load(Ordering::Relaxed) == begun - *missed {
                     break;
                 }
                 *missed += 1;
@@ -209,10 +209,10 @@ impl Blocks {
         started
     }
 
-    /// How often blocks with a run began.
-    fn begun(&self, run: u32) -> u64 {
+    /// How often blocks with a stretch began.
+    fn begun(&self, stretch: u32) -> u64 {
         let mut begun = 0;
-        let mut link = self.holders[run as usize];
+        let mut link = self.holders[stretch as usize];
         while let Some((id, before)) = self.links.get(link as usize) {
             // SAFETY: blocks live as long as the process, and only callbacks touch them.
             begun += unsafe { (*self.all[*id as usize]).begun };
@@ -287,11 +287,11 @@ fn at<T: Clone>(all: &mut Vec<T>, number: u32, empty: T) -> &mut T {
 mod tests {
     use super::*;
     use crate::architecture::Sequence;
-    use crate::runs::Runs;
+    use crate::stretches::Stretches;
 
     #[test]
     fn an_execution_that_stops_half_way_is_found_out() {
-        let mut runs = Runs::default();
+        let mut stretches = Stretches::default();
         let instruction = |row: u32| Instruction {
             place: row,
             address: 0x1000 + u64::from(row),
@@ -300,15 +300,15 @@ mod tests {
             } else {
                 Sequence::MayFault
             }),
-            run: None,
+            stretch: None,
         };
         let mut instructions: Vec<Instruction> = (0..4).map(instruction).collect();
         let mut rest = instructions[1..].to_vec();
-        runs.assign(&mut instructions);
-        runs.assign(&mut rest);
+        stretches.assign(&mut instructions);
+        stretches.assign(&mut rest);
         let start = |index: usize| {
-            let run = runs::begins(&instructions, index);
-            run.map(|run| run.counter.fetch_add(1, Ordering::Relaxed));
+            let stretch = stretches::begins(&instructions, index);
+            stretch.map(|stretch| stretch.counter.fetch_add(1, Ordering::Relaxed));
         };
         let mut blocks = Blocks::default();
         let end = End::Next { target: 0 };
@@ -333,14 +333,14 @@ mod tests {
 
     #[test]
     fn where_all_starts_together_no_execution_stops() {
-        let mut runs = Runs::default();
+        let mut stretches = Stretches::default();
         let mut together = [1, 2].map(|place| Instruction {
             place,
             address: u64::from(place),
             sequence: Some(Sequence::GoesOn),
-            run: None,
+            stretch: None,
         });
-        runs.assign(&mut together);
+        stretches.assign(&mut together);
         let mut blocks = Blocks::default();
         // SAFETY: blocks live as long as the process.
         let block = unsafe { &mut *blocks.block(&together, End::Call, 3, false, None) };
@@ -353,7 +353,7 @@ mod tests {
             place: 0,
             address: 0x1000,
             sequence: None,
-            run: None,
+            stretch: None,
         }];
         let mut blocks = Blocks::default();
         let mut leads = |target: u64, in_kernel: bool, address: u64| {
@@ -373,7 +373,7 @@ mod tests {
             place: 7,
             address: 0x1000,
             sequence: None,
-            run: None,
+            stretch: None,
         }];
         let mut blocks = Blocks::default();
         let end = End::Branch { target: 0x2000 };

@@ -22,9 +22,9 @@ use crate::probes;
 use crate::random_turns;
 use crate::repeated::Repeated;
 use crate::running;
-use crate::runs::{self, Instruction, Runs};
 use crate::sharing::callbacks as sharing;
 use crate::slots::{Place, Slots};
+use crate::stretches::{self, Instruction, Stretches};
 use crate::tracker::Tracker;
 use crate::window::Windows;
 
@@ -118,7 +118,7 @@ pub unsafe fn install(
         counting: Counting {
             api,
             slots: Slots::default(),
-            runs: Runs::default(),
+            stretches: Stretches::default(),
             how: running::Counted::Inline(0),
         },
         repeated: Repeated::default(),
@@ -180,11 +180,11 @@ extern "C" fn translated(first: usize, second: usize) {
                 place: counting.slots.number(Place::new(address, code)),
                 address,
                 sequence: mark.is_none().then_some(does.sequence),
-                run: None,
+                stretch: None,
             });
             read.push((insn, does, mark, address.wrapping_add(length as u64)));
         }
-        counting.runs.assign(&mut instructions);
+        counting.stretches.assign(&mut instructions);
         let (mut end, mut behind, mut iterations) = (End::Next { target: 0 }, 0, None);
         for (index, (insn, does, mark, next)) in read.into_iter().enumerate() {
             let Instruction { place, address, .. } = instructions[index];
@@ -220,12 +220,12 @@ extern "C" fn translated(first: usize, second: usize) {
                 }
                 continue;
             }
-            if let Some(run) = runs::begins(&instructions, index) {
+            if let Some(stretch) = stretches::begins(&instructions, index) {
                 // SAFETY: QEMU is translating `insn`.
-                unsafe { counting.count(insn, run.counter) };
+                unsafe { counting.count(insn, stretch.counter) };
             }
-            if let Some(run) = instructions[index].run {
-                repeated.passed(address, run.counter);
+            if let Some(stretch) = instructions[index].stretch {
+                repeated.passed(address, stretch.counter);
             }
             iterations = does.iterates.and_then(|how| {
                 // SAFETY: `insn` is valid during this callback.
@@ -281,15 +281,15 @@ fn alias(original: &Original, address: u64) -> Alias {
             (one.place, one.address) = (counting.slots.number(there), address);
             iterations = repeated.also_at(place, one.place, counting, &mut moves);
         }
-        counting.runs.assign(&mut instructions);
+        counting.stretches.assign(&mut instructions);
         for (index, here) in original.instructions.iter().enumerate() {
             let there = &instructions[index];
-            let (Some(from), Some(to)) = (here.run, there.run) else {
+            let (Some(from), Some(to)) = (here.stretch, there.stretch) else {
                 continue;
             };
             repeated.passed(there.address, to.counter);
             repeated.passed_too(from.counter, to.counter);
-            if runs::begins(&instructions, index).is_some() {
+            if stretches::begins(&instructions, index).is_some() {
                 moves.push((from.counter, to.counter));
             }
         }

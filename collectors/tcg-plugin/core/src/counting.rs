@@ -7,8 +7,8 @@ use crate::architecture::MAX_CODE;
 use crate::counters::Counter;
 use crate::ffi;
 use crate::running::{Counted, Registers};
-use crate::runs::Runs;
 use crate::slots::{PlaceNumber, Slots};
+use crate::stretches::Stretches;
 
 /// What generated code can do since API 3 (QEMU 9.1), for guests with one vCPU.
 pub trait Conditions {
@@ -64,7 +64,7 @@ pub struct Counting {
     /// The instructions' numbers.
     pub slots: Slots,
     /// Their counters.
-    pub runs: Runs,
+    pub stretches: Stretches,
     /// How the block that is translated can be counted.
     pub how: Counted,
 }
@@ -73,13 +73,13 @@ impl Counting {
     /// A counter that is not an instruction's.
     pub fn extra(&mut self) -> (PlaceNumber, Counter) {
         let number = self.slots.extra();
-        (number, self.runs.run(&[number]).counter)
+        (number, self.stretches.stretch(&[number]).counter)
     }
 
     /// The counters of all instructions at an address.
     pub fn at(&mut self, address: u64) -> Vec<Counter> {
         let places = self.slots.places();
-        self.runs.with(|number| {
+        self.stretches.with(|number| {
             let place = &places[number as usize];
             place.address == address && place.length > 0
         })
@@ -87,7 +87,7 @@ impl Counting {
 
     /// Replace `into` by how often each instruction started until now, by number.
     pub fn read(&mut self, into: &mut Vec<u64>) {
-        self.runs.read(self.slots.places().len(), into);
+        self.stretches.read(self.slots.places().len(), into);
     }
 
     /// Increment `counter` whenever `insn` starts.

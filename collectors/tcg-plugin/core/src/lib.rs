@@ -11,7 +11,7 @@
 //! - [`window`]: snapshots and what adds up between them
 //! - [`slots`]: which counter belongs to which instruction
 //! - [`counters`]: the counters, where they do not move
-//! - [`runs`]: instructions that start together, and the counter that they share
+//! - [`stretches`]: instructions that start together, and the counter that they share
 //! - [`counting`]: the counters of instructions, and how QEMU is asked to increment them
 //! - [`iterations`]: of a repeated string instruction, which counts once
 //! - [`repeated`]: the repeated string instructions, and what shows how often they iterate
@@ -65,10 +65,10 @@ pub mod random_turns;
 pub mod repeated;
 pub mod returning;
 pub mod running;
-pub mod runs;
 pub mod shadow_stack;
 pub mod sharing;
 pub mod slots;
+pub mod stretches;
 pub mod tracker;
 pub mod turns;
 pub mod vcpu;

@@ -1,9 +1,9 @@
 //! Instructions that start together, and the counter that they share.
 //!
-//! A *run* is a sequence of a block's instructions of which none but the last one can raise an
+//! A *stretch* is a sequence of a block's instructions of which none but the last one can raise an
 //! exception or leave the block. Interrupts come between blocks. So if its first instruction
 //! starts, all of them do, and one counter, which generated code increments at the first, counts
-//! each. Marks end runs, for they look at counters in the middle of a block.
+//! each. Marks end stretches, for they look at counters in the middle of a block.
 
 use std::hash::BuildHasher;
 use std::sync::atomic::Ordering;
@@ -23,34 +23,34 @@ pub struct Instruction {
     pub address: u64,
     /// What is sure of it; None of a mark, which does not count.
     pub sequence: Option<Sequence>,
-    /// What it is counted by; None of a mark, and until [`Runs::assign`].
-    pub run: Option<Run>,
+    /// What it is counted by; None of a mark, and until [`Stretches::assign`].
+    pub stretch: Option<Stretch>,
 }
 
-/// A run.
+/// A stretch.
 #[derive(Clone, Copy, Debug)]
-pub struct Run {
+pub struct Stretch {
     /// Its number.
     pub number: u32,
     /// How often it started.
     pub counter: Counter,
 }
 
-/// All runs. Blocks with the same one share it.
+/// All stretches. Blocks with the same one share it.
 #[derive(Default)]
-pub struct Runs {
+pub struct Stretches {
     /// Numbers, found by the hashes of their places.
     known: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// The places of all, and by run where its own end.
+    /// The places of all, and by stretch where its own end.
     places: Vec<PlaceNumber>,
     ends: Vec<usize>,
     counters: Counters,
 }
 
-impl Runs {
-    /// The run of these places, a new one if there is none.
-    pub fn run(&mut self, places: &[PlaceNumber]) -> Run {
+impl Stretches {
+    /// The stretch of these places, a new one if there is none.
+    pub fn stretch(&mut self, places: &[PlaceNumber]) -> Stretch {
         let (all, ends, hasher) = (&mut self.places, &mut self.ends, &self.hasher);
         let next = ends.len() as u32;
         let entry = self.known.entry(
@@ -63,13 +63,13 @@ impl Runs {
             all.extend_from_slice(places);
             ends.push(all.len());
         }
-        Run {
+        Stretch {
             number,
             counter: self.counters.counter(number as usize),
         }
     }
 
-    /// Give a block's instructions their runs.
+    /// Give a block's instructions their stretches.
     pub fn assign(&mut self, instructions: &mut [Instruction]) {
         let together = |one: &Instruction, next: &Instruction| {
             let goes_on = one.sequence == Some(Sequence::GoesOn);
@@ -80,12 +80,12 @@ impl Runs {
                 continue;
             }
             let places: Vec<PlaceNumber> = same.iter().map(|one| one.place).collect();
-            let run = self.run(&places);
-            same.iter_mut().for_each(|one| one.run = Some(run));
+            let stretch = self.stretch(&places);
+            same.iter_mut().for_each(|one| one.stretch = Some(stretch));
         }
     }
 
-    /// The counters of all runs with an instruction that is wanted.
+    /// The counters of all stretches with an instruction that is wanted.
     pub fn with(&mut self, wanted: impl Fn(PlaceNumber) -> bool) -> Vec<Counter> {
         let mut found = Vec::new();
         for number in 0..self.ends.len() {
@@ -117,15 +117,15 @@ fn of<'r>(places: &'r [PlaceNumber], ends: &[usize], number: u32) -> &'r [PlaceN
     &places[before.map_or(0, |before| ends[before])..ends[number as usize]]
 }
 
-/// The run that begins at an instruction of a block, if one does.
-pub fn begins(instructions: &[Instruction], index: usize) -> Option<Run> {
-    let number = |one: &Instruction| one.run.map(|run| run.number);
+/// The stretch that begins at an instruction of a block, if one does.
+pub fn begins(instructions: &[Instruction], index: usize) -> Option<Stretch> {
+    let number = |one: &Instruction| one.stretch.map(|stretch| stretch.number);
     let before = index
         .checked_sub(1)
         .and_then(|before| number(&instructions[before]));
     instructions[index]
-        .run
-        .filter(|run| before != Some(run.number))
+        .stretch
+        .filter(|stretch| before != Some(stretch.number))
 }
 
 #[cfg(test)]
@@ -143,17 +143,19 @@ mod tests {
                 'f' => Some(Sequence::MayFault),
                 _ => Some(Sequence::GoesOn),
             },
-            run: None,
+            stretch: None,
         };
         what.chars().enumerate().map(instruction).collect()
     }
 
     #[test]
     fn what_can_fault_and_marks_end_runs_and_what_is_cut_is_alone() {
-        let mut runs = Runs::default();
+        let mut stretches = Stretches::default();
         let mut instructions = block("..f.m.ff.c", 0);
-        runs.assign(&mut instructions);
-        let numbers = instructions.iter().map(|one| one.run.map(|run| run.number));
+        stretches.assign(&mut instructions);
+        let numbers = instructions
+            .iter()
+            .map(|one| one.stretch.map(|stretch| stretch.number));
         let numbers: Vec<Option<u32>> = numbers.collect();
         let expected = [0, 0, 0, 1, 9, 2, 2, 3, 4, 5].map(|n| (n < 9).then_some(n));
         assert_eq!(numbers, expected);
@@ -163,21 +165,21 @@ mod tests {
 
     #[test]
     fn each_instruction_has_the_starts_of_all_runs_with_it() {
-        let mut runs = Runs::default();
+        let mut stretches = Stretches::default();
         let (mut whole, mut tail) = (block("..f.", 0), block("f.", 2));
-        runs.assign(&mut whole);
-        runs.assign(&mut tail);
+        stretches.assign(&mut whole);
+        stretches.assign(&mut tail);
         let starts = [(&whole[0], 5), (&whole[3], 4), (&tail[0], 2), (&tail[1], 2)];
         for (one, count) in starts {
-            let counter = one.run.map(|run| run.counter);
+            let counter = one.stretch.map(|stretch| stretch.counter);
             counter.into_iter().for_each(|counter| {
                 counter.fetch_add(count, Ordering::Relaxed);
             });
         }
         let mut values = vec![9];
-        runs.read(5, &mut values);
-        // The last instruction is a run of its own in both.
+        stretches.read(5, &mut values);
+        // The last instruction is a stretch of its own in both.
         assert_eq!(values, [5, 5, 7, 6, 0]);
-        assert_eq!(runs.with(|place| place == 2).len(), 2);
+        assert_eq!(stretches.with(|place| place == 2).len(), 2);
     }
 }
