@@ -83,6 +83,14 @@ impl Block {
             && !self.in_kernel
     }
 
+    /// Whether the same stretches count these instructions, which are its own. Where code runs
+    /// elsewhere than it was translated, it has those of its translation.
+    fn is_counted_as(&self, instructions: &[Instruction]) -> bool {
+        let number = |one: &Option<Stretch>| one.map(|stretch| stretch.number);
+        let other = instructions.iter().map(|one| number(&one.stretch));
+        self.stretches.iter().map(number).eq(other)
+    }
+
     /// Its last instruction.
     pub fn last_place(&self) -> PlaceNumber {
         self.places[self.places.len() - 1]
@@ -131,11 +139,14 @@ impl Blocks {
         let places: Box<[PlaceNumber]> = instructions.iter().map(|one| one.place).collect();
         let id = self.all.len() as u32;
         // SAFETY: blocks live as long as the process; what is read of one does not change.
-        let known = |id: u32| unsafe { &(*self.all[id as usize]).places };
+        let known = |id: u32| unsafe { &*self.all[id as usize] };
         let entry = self.known.entry(
             self.hasher.hash_one(&places),
-            |id| *known(*id) == places,
-            |id| self.hasher.hash_one(known(*id)),
+            |id| {
+                let block = known(*id);
+                block.places == places && block.is_counted_as(instructions)
+            },
+            |id| self.hasher.hash_one(&known(*id).places),
         );
         let number = *entry.or_insert(id).get();
         if number != id {
