@@ -108,6 +108,17 @@ pub enum Sequence {
     Cut,
 }
 
+impl Sequence {
+    /// Of a whole instruction, which may raise an exception unless it only `computes`.
+    pub fn of(computes: bool) -> Sequence {
+        if computes {
+            Sequence::GoesOn
+        } else {
+            Sequence::MayFault
+        }
+    }
+}
+
 /// What a mark does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {

@@ -43,10 +43,7 @@ impl Architecture for Arm64 {
             iterates: None,
             watched: word.and_then(|word| watched(word, self.in_kernel(address))),
             // Programs of 32 bits are below.
-            sequence: match word {
-                Some(word) if address >> 32 != 0 && only_computes(word) => Sequence::GoesOn,
-                _ => Sequence::MayFault,
-            },
+            sequence: Sequence::of(address >> 32 != 0 && word.is_some_and(only_computes)),
         }
     }
 

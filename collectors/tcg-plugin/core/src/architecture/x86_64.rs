@@ -52,10 +52,8 @@ impl Architecture for X86_64 {
             watched,
             sequence: if instruction.is_invalid() {
                 Sequence::Cut
-            } else if only_computes(&instruction) {
-                Sequence::GoesOn
             } else {
-                Sequence::MayFault
+                Sequence::of(only_computes(&instruction))
             },
         }
     }
