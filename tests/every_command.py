@@ -92,6 +92,7 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
                     "s.profdiff",
                     "--fail-if",
                     "instructions > +900%",
+                    *("--origin", "tests"),
                     *asked(CHECK_FORMS, "check", "session"),
                 ],
                 "",

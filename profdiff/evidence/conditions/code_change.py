@@ -121,6 +121,7 @@ class CodeChanges:
                 low=change,
                 high=change,
                 decided=not unknown,
+                unit="B",
                 note="bytes of code" if not unknown else "",
                 undecided="; ".join(unknown)
                 if in_kernel

@@ -62,8 +62,9 @@ class MeasuredChange(msgspec.Struct, frozen=True):
     ``undecided``.
     ``differs``: for a condition without a bound, whether base and other do; None if unknown.
     ``note``: what a reader must know of it. ``part``: ``on arm64``, "" where there is one only.
-    ``ops``: what whole counts are to be divided by to be shown, as reports show them. ``absent``:
-    whether it is undecided because no kernel accesses the data that the condition names;
+    ``ops``: what whole counts are to be divided by to be shown, as reports show them; ``unit``: of
+    what is measured, "" where nobody said it. ``absent``: whether it is undecided because no kernel
+    accesses the data that the condition names;
     ``of_data``: whether it is about data.
     """
 
@@ -80,6 +81,7 @@ class MeasuredChange(msgspec.Struct, frozen=True):
     undecided: str = TOO_FEW
     part: str = ""
     ops: int | None = None
+    unit: str = ""
     absent: bool = False
     of_data: bool = False
 

@@ -51,13 +51,15 @@ def changes(findings: Findings, condition: Condition) -> Iterator[MeasuredChange
     ops = (result.ops if result else comparison and comparison.ops) or None
     ops = ops if condition.unit == "%" else None
     at = findings.setting.title
+    measured = result or comparison
+    unit = measured.metric.unit if measured else ""
     # What two lengths differ by has no number of samples.
     countable = findings.setting.short is None
     for change, enough in found:
         sampled = None
         if comparison is not None and countable and not enough:
             sampled = sampled_change(comparison, condition, change.kernel)
-        yield replace(sampled or change, at=at, ops=ops)
+        yield replace(sampled or change, at=at, ops=ops, unit=unit)
 
 
 def _of_result(
