@@ -79,7 +79,7 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
             ),
             (["/kernels/v6.12.107", "/kernels/v6.18.15", "no_such_type"], "no_such_type: neither"),
         ],
-        "atlas": [(["s.profdiff", "suite.profdiff", "-o", "atlas"], "")],
+        "atlas": [(["s.profdiff", "suite.profdiff", "-o", "atlas", "--csv", "atlas.csv"], "")],
         "annotate": [
             (["s.profdiff", FUNCTION], ""),
             (["s.profdiff", FUNCTION, *asked(ANNOTATION_FORMS, "annotation", "session")], ""),

@@ -6,6 +6,7 @@ import click
 
 from profdiff.base import terminal
 from profdiff.commands import complete
+from profdiff.commands.output import write
 from profdiff.commands.report import tell_damaged
 from profdiff.views.suite.threshold import RELEVANT, parsed
 
@@ -34,7 +35,14 @@ from profdiff.views.suite.threshold import RELEVANT, parsed
     metavar="PERCENT",
     help=f"A change of at least this is relevant.  [default: {100 * RELEVANT:g}%]",
 )
-def atlas(sessions: tuple[Path, ...], site: Path, threshold: str | None) -> int:
+@click.option(
+    "--csv",
+    "series",
+    metavar="FILE",
+    help="Write the lines also as time series, a row for each release and a column for each cell, "
+    "as Apache Otava reads them.",
+)
+def atlas(sessions: tuple[Path, ...], site: Path, threshold: str | None, series: str | None) -> int:
     """Make a site of suites and sessions: each cell's line over releases, its steps, and the
     functions that made them.
 
@@ -47,9 +55,12 @@ def atlas(sessions: tuple[Path, ...], site: Path, threshold: str | None) -> int:
     The pages need no server: open DIR/index.html, or copy DIR to any web server.
     """
     from profdiff.reports.atlas import site as atlas_site
+    from profdiff.reports.csv import atlas as csv_atlas
 
     made = atlas_site.write(site, sessions, parsed(threshold), terminal.tell)
     for sentence in made.sentences:
         terminal.say(sentence)
     terminal.say(str(site / "index.html"))
+    if series is not None:
+        write(series, csv_atlas.render(made))
     return tell_damaged(made.damaged)

@@ -175,7 +175,7 @@ def _build(kernel: Kernel, manifest: Manifest, origin: str) -> tuple[_Build, _Ch
 def _test(
     judgement: Judgement, place: _Place, kernel: Kernel, ids: Sequence[str], origin: str
 ) -> _Test:
-    """Of ``kernel``. ``ids``: the builds of the base and of it."""
+    """The row of a judgement on ``kernel``. ``ids``: the builds of the base and of that kernel."""
     condition, change = judgement.condition, judgement.change
     runs = _runs(kernel, place.manifest)
     started = min((run.started for run in runs), default="")
