@@ -1,5 +1,5 @@
-"""The lines of an atlas as CSV, as Apache Otava's importer reads a file: names of columns, a time in
-each row, numbers only, and one branch at a time."""
+"""The lines of an atlas as CSV, as Apache Otava's importer reads a file: names of columns, a time,
+numbers only, and one branch at a time."""
 
 import csv
 from datetime import datetime

@@ -39,7 +39,8 @@ class Submission(msgspec.Struct, frozen=True):
 
     @staticmethod
     def parse(origin: str | None, builds: Sequence[str]) -> "Submission | None":
-        """Of ``--origin`` and each ``--build LABEL=ID``; None of neither. Raises InputError."""
+        """What ``--origin`` and each ``--build LABEL=ID`` say; None without them. Raises
+        InputError."""
         if origin is None:
             if builds:
                 raise InputError("--build needs --origin NAME")
