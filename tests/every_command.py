@@ -98,6 +98,16 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
                 "",
             )
         ],
+        # Nobody serves jobs there; the server is not among those that a URL can name.
+        "lab": [
+            (
+                [
+                    *("suite.toml", "--server", "ftp://localhost", "--base", "/kernels/v6.12.107"),
+                    *("--fail-if", "instructions > +1%", "--origin", "tests"),
+                ],
+                "'ftp://localhost': only http",
+            )
+        ],
         "blame": [
             (["s.profdiff", *REPOSITORY], ""),
             (["s.profdiff", *REPOSITORY, *asked(BLAME_FORMS, "blame", "session")], ""),

@@ -10,6 +10,7 @@ from fuzz.targets import (
     experiment,
     guest,
     kernel,
+    lab,
     mail,
     perf,
     probes,
@@ -39,4 +40,5 @@ TARGETS: tuple[Target, ...] = (
     *traces.TARGETS,
     *probes.TARGETS,
     *events.TARGETS,
+    *lab.TARGETS,
 )

@@ -1,0 +1,1 @@
+"""``profdiff lab``."""
