@@ -95,6 +95,7 @@ def test_the_wheel_has_every_file_of_the_tree(built: Path) -> None:
     assert {name for name in names if name.startswith("profdiff/")} == wanted
     others = {name.partition("/")[2] for name in names if not name.startswith("profdiff/")}
     assert {"licenses/LICENSE", "licenses/NOTICES"} <= others
+    assert "data/share/profdiff/ci" in others
     assert {f"data/share/man/man1/profdiff-{command}.1" for command in COMMANDS} <= others
 
 
@@ -203,6 +204,7 @@ def check_files(work: Path) -> None:
     header = said["header",].strip()
     assert (work.parent / header.lstrip("/") / "profdiff.h").is_file()
     assert (work / "venv/share/man/man1/profdiff-kernel-add.1").is_file()
+    assert (work / "venv/share/profdiff/ci").is_file()
     # What is tested elsewhere reads the same out of what was recorded there.
     table = (work / "csv").read_text()
     assert profdiff("report", work / "s.profdiff", "--csv", "-").stdout == table
