@@ -1,6 +1,6 @@
 """Charts as the page shows them: an image follows the reader's light or dark scheme by itself."""
 
-# Colours of the charts, and what stands for them on dark ground; the page's own, see report.css.
+# Colours of the charts, and what stands for them on dark ground; the page's own, see scheme.css.
 # Colours that are told apart on both are left out.
 DARK = {
     "#ffffff": "#15171a",

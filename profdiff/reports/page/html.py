@@ -26,7 +26,13 @@ _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w/]+)\.js";\n', re.M)
 # The module that starts each page.
 _ENTRIES = {name: f"{name}/{name}" for name in ("report", "suite", "atlas")}
 # What all pages look like, and what some have besides.
-_STYLES = ("page/page.css", "page/lines.css", "accesses/accesses.css", "sharing/sharing.css")
+_STYLES = (
+    "page/scheme.css",
+    "page/page.css",
+    "page/lines.css",
+    "accesses/accesses.css",
+    "sharing/sharing.css",
+)
 _OWN_STYLES = {"suite": ("suite/overview.css",), "atlas": ("atlas/atlas.css",)}
 
 
