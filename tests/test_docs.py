@@ -26,7 +26,7 @@ from profdiff.views.claims import checklist
 from profdiff.views.document import SCHEMA
 from profdiff.views.profile import marks
 
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*/*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
 
 
 def table(title: str) -> list[str]:
@@ -129,6 +129,54 @@ def test_the_reports_schema_is_named() -> None:
 def test_links_lead_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
         assert (document.parent / target).exists(), target
+
+
+def test_every_document_is_on_the_map() -> None:
+    """docs/README.md lists all of them, each once."""
+    targets = re.findall(r"^- \[[^\]]+\]\(([^)#:]+)\)", (ROOT / "docs/README.md").read_text(), re.M)
+    listed = [(ROOT / "docs" / target).resolve() for target in targets]
+    assert len(listed) == len(set(listed))
+    schemas = set(ROOT.glob("profdiff/*.schema.json"))
+    assert {*DOCUMENTS, *schemas} - {*listed} == {ROOT / "README.md", ROOT / "docs/README.md"}
+
+
+# Behind a prompt, another command or a quote; "what profdiff can answer" is what one prints.
+SHOWN = re.compile(r"(?:^ *|[$:&] |[/'(]|parallel )profdiff ((?:[a-z]+|--[a-z]+)(?= |$).*)")
+
+
+def shown_commands(text: str) -> Iterator[list[str]]:
+    """The words of each command of profdiff's that a document shows, up to its workload."""
+    fences = re.findall(r"^```[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    code = [line for one in fences for line in one.replace("\\\n", " ").splitlines()]
+    code += re.findall(r"(?<!`)`([^`\n]+)`(?!`)", text)
+    for line in code:
+        for found in re.findall(
+            r"(?:^ *|[$:&] |[/'(]|parallel )profdiff ((?:[a-z]+|--[a-z]+)(?= |$).*)", line
+        ):
+            words = re.split(r" -- | [|;&#]|; |&&", found)[0]
+            yield re.sub(r"[\[\]'\"]", " ", words).split()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_that_are_shown_exist(document: Path) -> None:
+    """With their options."""
+    for words in shown_commands(document.read_text()):
+        command: click.Command = cli
+        for word in words:
+            if not isinstance(command, click.Group) or not word.isalpha() or word.isupper():
+                break
+            found = command.get_command(click.Context(command), word)
+            assert found, f"profdiff {' '.join(words)}"
+            command = found
+        known = {one for param in command.params for one in (*param.opts, *param.secondary_opts)}
+        for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", " ".join(words)):
+            assert option in {*known, "--help"}, f"profdiff {' '.join(words)}: {option}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_scripts_that_are_shown_exist(document: Path) -> None:
+    for name in re.findall(r"(?<![\w/])scripts/([a-z]+)\b(?![/-])", document.read_text()):
+        assert (ROOT / "scripts" / name).exists(), name
 
 
 def rooms() -> list[tuple[list[Path], list[str]]]:
