@@ -1,5 +1,6 @@
 """A report's page in a real Chromium, for the tests of the page."""
 
+import json
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,6 +11,7 @@ from unittest.mock import patch
 
 import pytest
 from msgspec.structs import replace
+from support import ROOT
 from synthetic import Row, compare, frame
 
 from profdiff.evidence.findings import Findings
@@ -24,6 +26,8 @@ HOSTILE = [
     "a\u202ereversed\x07bell",
     "&lt;b&gt;",
 ]
+
+_AXE = ROOT / "scripts/node_modules/axe-core/axe.min.js"
 
 # Modules have no globals: for tests a page has one more line, which makes some names global.
 INSPECTED = """
@@ -104,6 +108,20 @@ def opened(browser: Any, file: Path, width: int = 1440) -> Iterator[Any]:
     yield page
     assert problems == []
     page.close()
+
+
+def axe(page: Any) -> None:
+    """axe-core finds nothing on an open page."""
+    if not _AXE.is_file():
+        pytest.skip("axe-core is not installed (scripts/setup test)")
+    page.evaluate(_AXE.read_text())
+    # Nothing is fetched: a page that is a file may not.
+    found = page.evaluate("axe.run({ preload: false })")
+    problems = {
+        rule["id"]: [node["html"][:200] for node in rule["nodes"]] for rule in found["violations"]
+    }
+    assert problems == {}, json.dumps(problems, indent=1)
+    assert len(found["passes"]) > 20
 
 
 class Page:
