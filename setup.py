@@ -1,10 +1,13 @@
 """What setup.cfg cannot say: a source archive holds what git has, and a wheel brings the guest's
 agent, so that who records from it needs no compiler."""
 
+import gzip
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
+import time
 from pathlib import Path
 
 from setuptools import setup
@@ -50,6 +53,26 @@ class _Sdist(sdist):
             copy = Path(base_dir, link)
             copy.unlink(missing_ok=True)
             shutil.copy(link, copy, follow_symlinks=False)
+
+    def make_archive(self, base_name, *_format, base_dir, **_owner):
+        """The same files give the same bytes, whoever has them, wherever and since when."""
+        date = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+
+        def same(member):
+            member.mtime, member.uid, member.gid, member.uname, member.gname = date, 0, 0, "", ""
+            # As git has them.
+            member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+            return member
+
+        # Its members are sorted; no name of a file is in the head of gzip's.
+        made = Path(f"{base_name}.tar.gz")
+        with (
+            made.open("wb") as file,
+            gzip.GzipFile("", "wb", mtime=date, fileobj=file) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as archive,
+        ):
+            archive.add(base_dir, filter=same)
+        return str(made)
 
 
 setup(cmdclass={"build_py": _BuildPy, "sdist": _Sdist})

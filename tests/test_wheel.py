@@ -111,6 +111,22 @@ def test_the_archive_has_all_that_git_has(built: Path) -> None:
     assert there["profdiff/base"].linkname == "../base"
 
 
+def test_the_same_files_elsewhere_give_the_same_archive(built: Path, tmp_path: Path) -> None:
+    """Also if they are another user's, and later."""
+    (archive,) = built.glob("profdiff-*.tar.gz")
+    with tarfile.open(archive) as members:
+        (date,) = {int(one.mtime) for one in members}
+    run("tar", "--extract", "--touch", "--file", archive, "--directory", tmp_path)
+    (source,) = tmp_path.iterdir()
+    (source / "PKG-INFO").unlink()
+    run("chmod", "-R", "go=", source)
+    run("git", "init", "--quiet", source)
+    run("git", "-C", source, "add", ".")
+    sdist = [sys.executable, "setup.py", "--quiet", "sdist", "--dist-dir", tmp_path]
+    run("env", "-C", source, "-u", "PYTHONPATH", f"SOURCE_DATE_EPOCH={date}", *sdist)
+    assert (tmp_path / archive.name).read_bytes() == archive.read_bytes()
+
+
 @pytest.fixture(scope="module")
 def debian(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The root folder of a Debian 12 with what docs/install.md names, and the wheels in /work."""
