@@ -1,7 +1,4 @@
-//! Instructions from their bytes: as text, how they lead to the next one, and of what kind they are.
-//!
-//! Input is untrusted: each instruction takes bounded time and memory, nothing recurses, and nothing
-//! panics on any bytes.
+#![doc = include_str!("../README.md")]
 
 mod architecture;
 mod arm64;

@@ -1,8 +1,4 @@
-//! From addresses to chains of functions, inlined ones too: of Linux kernels, their modules, and the
-//! programs and libraries that ran on them.
-//!
-//! Input is untrusted: memory and time are bounded by 256 times the size of the input, nothing
-//! recurses, and nothing panics. An ELF file is converted once into a [`SymbolIndex`]; resolving only searches.
+#![doc = include_str!("../README.md")]
 
 mod address;
 mod budget;

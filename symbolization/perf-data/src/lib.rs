@@ -1,9 +1,4 @@
-//! Profiles of `perf record`, and of what `perf script` and FlameGraph's scripts write, as stacks in
-//! columns.
-//!
-//! Input is untrusted: allocations are bounded by [`MEMORY_FACTOR`] times the size of the input,
-//! nothing recurses, and nothing panics. What a reader does not understand is counted in
-//! [`Statistics`], never passed over silently.
+#![doc = include_str!("../README.md")]
 
 mod address_space;
 mod attribute;
