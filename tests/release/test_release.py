@@ -81,7 +81,7 @@ def test_everything_is_there_with_its_sum(released: Path) -> None:
 @pytest.mark.network
 def test_another_clone_makes_the_same_bytes(released: Path, tmp_path: Path) -> None:
     """It compiles everything anew, in another folder."""
-    clone = tmp_path / "another place"
+    clone = tmp_path / "another"
     subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)
     # The tools, not what they made.
     (clone / ".venv").symlink_to(ROOT / ".venv")
