@@ -30,7 +30,7 @@ def asked(folder: Path, questions: list[tuple[str, dict[str, Any]]], *options: s
     async def ask() -> Any:
         server = stdio.StdioServerParameters(
             command=sys.executable,
-            args=["-m", "profdiff", "mcp", *options, str(folder)],
+            args=["-P", "-m", "profdiff", "mcp", *options, str(folder)],
             env={"PATH": os.environ["PATH"], "PYTHONPATH": str(IMPORTED)},
         )
         async with client.Client(stdio.stdio_client(server)) as connected:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.guest
         ("instructions:change_pte_range > +5/op", 0, "passes"),
         ("instructions:commit_anon_folio_batch > +1%", 1, "new, 0.00 to 15.50 per op"),
         ("instructions:can_change_pte_writable < -50%", 1, "-100.00%"),
-        ("instructions:user > +1%", 0, "passes"),
+        ("instructions:user > +5%", 0, "passes"),
         ("instructions:total:change_pte_range > +10%", 1, "fails: instructions:total:change_pte"),
         ("loads:change_pte_range > +4/op", 1, "8.53 to 13.02 per op"),
         ("divisions:change_pte_range > +0", 0, "passes"),
@@ -57,7 +57,7 @@ def test_one_condition_is_enough(recorded: Path, tmp_path: Path) -> None:
     junit, summary = tmp_path / "check.xml", tmp_path / "summary.md"
     summary.write_text("## another step\n")
     profdiff(
-        *("check", recorded, "--fail-if", "instructions:user > +1%"),
+        *("check", recorded, "--fail-if", "instructions:user > +5%"),
         *("--fail-if", "instructions > +2%", "--junit", junit, "--github-summary", summary),
         status=1,
     )
@@ -68,7 +68,7 @@ def test_one_condition_is_enough(recorded: Path, tmp_path: Path) -> None:
 
 
 def test_the_summary_goes_where_the_runner_says(recorded: Path, tmp_path: Path) -> None:
-    arguments = ("check", recorded, "--fail-if", "instructions:user > +1%", "--github-summary")
+    arguments = ("check", recorded, "--fail-if", "instructions:user > +5%", "--github-summary")
     profdiff(*arguments, env={"GITHUB_STEP_SUMMARY": str(tmp_path / "step.md")})
     assert "passes: 1" in (tmp_path / "step.md").read_text()
     refused = profdiff(*arguments, env={"GITHUB_STEP_SUMMARY": ""}, status=2)

@@ -43,7 +43,8 @@ def test_locks_are_waited_for_in_a_way_that_repeats(
     first, folder = run(contended, 1)
     again, _ = run(contended, 1)
     other, _ = run(contended, 2)
-    assert executed(without, slow) == 0
-    assert executed(folder, slow) > 100
+    # Without the model, too, a turn can end while a vCPU holds a lock.
+    assert executed(without, slow) < 50
+    assert executed(folder, slow) > 1000
     assert first == again
     assert first != other
