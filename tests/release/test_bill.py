@@ -12,6 +12,8 @@ import pytest
 from referencing import Registry, Resource
 from support import ROOT
 
+pytestmark = pytest.mark.build
+
 SCHEMAS = ("bom-1.6", "spdx", "jsf-0.82")
 
 
