@@ -30,11 +30,8 @@ class Parts(Recording):
 
     def document(self) -> "JointDocument":
         """All of the report: the record that ``profdiff report --json`` writes."""
-        return parts.build(self._find())
+        return parts.build(self._found)
 
     @cached_property
-    def _findings(self) -> PartsFindings:
+    def _found(self) -> PartsFindings:
         return PartsFindings.of(self._opened, self._at)
-
-    def _find(self) -> PartsFindings:
-        return self._findings

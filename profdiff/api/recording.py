@@ -37,8 +37,9 @@ class Recording(ABC):
     def document(self) -> Record:
         """All of the report: the record that ``profdiff report --json`` writes."""
 
+    @property
     @abstractmethod
-    def _find(self) -> Any:
+    def _found(self) -> Any:
         """What the forms of a report show."""
 
     def check(self, *conditions: str, kernels: Sequence[str] = ()) -> Table[JudgementRow]:
@@ -71,4 +72,4 @@ def formed(recording: Recording, forms: Sequence[Form], name: str, asked: Asked)
     (form,) = (one for one in forms if one.name == name)
     if opened.held not in form.render:
         refuse(f"--{name}", list(form.render), opened.folder, form.instead)
-    return form.render[opened.held](Subject(opened, recording._find, asked), "")
+    return form.render[opened.held](Subject(opened, lambda: recording._found, asked), "")

@@ -55,13 +55,13 @@ class Session(Recording):
     @property
     def ops(self) -> int | None:
         """How many operations the counts of this setting are of; None if that is not known."""
-        return self._find().ops
+        return self._found.ops
 
     @property
     def metrics(self) -> Sequence[str]:
         """The metrics whose functions are known, ``COLLECTOR:NAME``, the first of the report
         first."""
-        return list(metrics.named(self._find().findings.comparisons))
+        return list(metrics.named(self._found.findings.comparisons))
 
     def at(self, setting: str) -> "Session":
         """The session at another setting: ``NAME=VALUE,...``, as ``profdiff report --at``."""
@@ -75,22 +75,22 @@ class Session(Recording):
     def functions(self, metric: str | None = None) -> Table[FunctionRow]:
         """What functions cost: a row for each and kernel. ``metric``: one of ``metrics``, or its
         name alone; the first by default."""
-        found = metrics.chosen(self._find().findings.comparisons, metric)
+        found = metrics.chosen(self._found.findings.comparisons, metric)
         return Table(FunctionRow, function_rows(found))
 
     def addresses(self, metric: str | None = None) -> Table[AddressRow]:
         """What each address cost: a row for each that a kernel executed."""
-        found = metrics.chosen(self._find().findings.comparisons, metric)
+        found = metrics.chosen(self._found.findings.comparisons, metric)
         return Table(AddressRow, address_rows(found))
 
     def calls(self) -> Table[CallRow]:
         """How often functions were called: a row for each that was, and kernel."""
-        found = metrics.chosen(self._find().findings.comparisons, None)
+        found = metrics.chosen(self._found.findings.comparisons, None)
         return Table(CallRow, call_rows(found))
 
     def events(self) -> Table[EventCountRow]:
         """How often events happened in the kernels: a row for each event, context and kernel."""
-        return Table(EventCountRow, event_rows(self._find().findings))
+        return Table(EventCountRow, event_rows(self._found.findings))
 
     def annotate(
         self,
@@ -118,19 +118,16 @@ class Session(Recording):
         """Which commits the delta of a kernel belongs to, by default the last one: the record that
         ``profdiff blame --json`` writes. ``repo``, ``base`` and ``new``: as its options."""
         place = None if repo is None else Path(repo)
-        return blamed.of_findings(self._find().findings, place, (base, new), kernel)
+        return blamed.of_findings(self._found.findings, place, (base, new), kernel)
 
     def document(self) -> "Document":
         """All of the report: the record that ``profdiff report --json`` writes."""
-        return documents.build(self._find().findings)
+        return documents.build(self._found.findings)
 
     @cached_property
     def _results(self) -> Results:
         return Results.gather(self._opened.manifest)
 
     @cached_property
-    def _one(self) -> OneSetting:
+    def _found(self) -> OneSetting:
         return OneSetting.of(self._opened, self._at)
-
-    def _find(self) -> OneSetting:
-        return self._one

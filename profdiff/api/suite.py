@@ -38,11 +38,8 @@ class Suite(Recording):
 
     def document(self) -> "SuiteDocument":
         """All of the report, with its cells: the record that ``profdiff report --json`` writes."""
-        return self._document
+        return self._found
 
     @cached_property
-    def _document(self) -> "SuiteDocument":
+    def _found(self) -> "SuiteDocument":
         return suite.build(self._opened)
-
-    def _find(self) -> "SuiteDocument":
-        return self._document
