@@ -4,7 +4,7 @@ cell. Apache Otava reads it (``docs/CSV.md`` of apache/otava; ``branch`` is its 
 from collections.abc import Iterator
 
 from profdiff.reports.csv.rows import Line, text, written
-from profdiff.views.atlas import Atlas, AtlasRelease, AtlasSeries
+from profdiff.views.atlas import Atlas, AtlasPoint, AtlasRelease, AtlasSeries
 
 _HEADER = ("time", "branch", "release", "build_id", "compiler")
 # Otava, pandas and R read it as a number that there is not; an empty field ends Otava.
@@ -20,14 +20,11 @@ def render(atlas: Atlas) -> str:
 
 def _rows(atlas: Atlas, names: list[str]) -> Iterator[Line]:
     for series in atlas.series:
-        cells = {cell.name: cell for cell in series.cells}
-        for number, release in enumerate(series.releases):
-            points = {
-                name: point
-                for name, cell in cells.items()
-                for point in cell.points
-                if point.release == number
-            }
+        known: list[dict[str, AtlasPoint]] = [{} for _ in series.releases]
+        for cell in series.cells:
+            for point in cell.points:
+                known[point.release][cell.name] = point
+        for release, points in zip(series.releases, known, strict=True):
             made = min(atlas.sources[point.source].created for point in points.values())
             values = [points[name].value if name in points else None for name in names]
             yield [*_head(series, release, made), *map(_number, values)]
