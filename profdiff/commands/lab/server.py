@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request
 
 from profdiff.base import http
+from profdiff.base.atomic import open_atomic
 from profdiff.base.errors import InputError, ProfdiffError
 
 # A page of events; a job definition; a kernel.
@@ -54,17 +55,12 @@ class Servers:
 
     def _fetch(self, url: str, file: Path, digest: str | None) -> None:
         found = hashlib.sha256()
-        part = file.with_name(f"{file.name}.part")
-        try:
-            with part.open("wb") as out:
-                for some in self._content(Request(url), KERNEL):  # noqa: S310
-                    out.write(some)
-                    found.update(some)
+        with open_atomic(file, durable=False) as out:
+            for some in self._content(Request(url), KERNEL):  # noqa: S310
+                out.write(some)
+                found.update(some)
             if digest is not None and found.hexdigest() != digest:
                 raise ValueError("the file does not have the SHA-256 that the job names")
-            part.replace(file)
-        finally:
-            part.unlink(missing_ok=True)
 
     def _content(self, asked: Request, most: int) -> Iterable[bytes]:
         self._refuse_unknown(asked.full_url)
