@@ -1,4 +1,5 @@
-"""Whether this process is the program profdiff, and how it was called; others import it."""
+"""Whether this process is the program profdiff, and how it was called; others import it. And how to
+start the program in a process of its own."""
 
 import sys
 
@@ -14,3 +15,8 @@ def begin() -> None:
 def called() -> list[str]:
     """The command line; nothing where another program imports profdiff."""
     return ["profdiff", *sys.argv[1:]] if _runs else []
+
+
+def command(*arguments: str) -> list[str]:
+    """What starts profdiff as it is installed: modules in the current folder are not its own."""
+    return [sys.executable, "-P", "-m", "profdiff", *arguments]

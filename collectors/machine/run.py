@@ -2,9 +2,7 @@
 
 import contextlib
 import io
-import os
 import shutil
-import signal
 import stat
 import subprocess
 import tarfile
@@ -14,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from profdiff.base import process_group
 from profdiff.base.temporary import temporary_folder
 from profdiff.collectors.guest.archive import ArchiveError, receive
 from profdiff.collectors.guest.channel import phase_of
@@ -148,14 +147,7 @@ class MachineRun:
 
     def stop(self) -> None:
         """End it early; what it made over there is removed there."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGTERM)
-        try:
-            self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+        process_group.end(self._process, 5)
         self._temporary.close()
 
     def result(self, members: Mapping[str, int]) -> set[str] | Failure:

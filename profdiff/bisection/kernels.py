@@ -3,10 +3,10 @@
 import contextlib
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
+from profdiff.base import program
 from profdiff.base.errors import ProfdiffError
 from profdiff.base.terminal import tell
 from profdiff.collectors.kernels.build import build, is_built
@@ -61,7 +61,7 @@ class Kernels:
         setpriv = shutil.which("setpriv")
         if setpriv is None:
             return  # It would outlive a bisect that is killed.
-        command = [sys.executable, "-m", "profdiff", "kernel", "build", "--quiet", str(missing)]
+        command = program.command("kernel", "build", "--quiet", str(missing))
         nowhere = subprocess.DEVNULL
         process = subprocess.Popen(
             [setpriv, "--pdeathsig", "TERM", *command],

@@ -1,10 +1,9 @@
 """The tool that records, for a server that was started with ``--allow-record``."""
 
 import subprocess
-import sys
 from tempfile import TemporaryFile
 
-from profdiff.base import units
+from profdiff.base import program, units
 from profdiff.base.errors import InputError
 from profdiff.collectors.kernels.arguments import parse_arguments
 from profdiff.collectors.kernels.kinds.machine import Machine
@@ -46,8 +45,7 @@ class Recorder:
         arguments = ["record", *words, "-o", str(place), "--", *command]
         with TemporaryFile() as told:
             done = await anyio.run_process(
-                # Modules in the folder that is served are not profdiff's.
-                [sys.executable, "-P", "-m", "profdiff", *arguments],
+                program.command(*arguments),
                 stdin=subprocess.DEVNULL,
                 stdout=told,
                 stderr=subprocess.STDOUT,

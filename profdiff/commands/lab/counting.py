@@ -2,13 +2,12 @@
 job that ends or occupies one of them does not end the lab."""
 
 import os
-import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from profdiff.base import process_group, program
 from profdiff.base.errors import SessionError
 from profdiff.session import opened
 
@@ -69,7 +68,7 @@ def _run(words: Sequence[str], log: Path, seconds: float) -> int | None:
     environment = {name: value for name, value in os.environ.items() if name != TOKEN}
     with log.open("ab") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "profdiff", *words],
+            program.command(*words),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -81,17 +80,5 @@ def _run(words: Sequence[str], log: Path, seconds: float) -> int | None:
         except subprocess.TimeoutExpired:
             return None
         finally:
-            _end(process)
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End what still runs, with all that it started."""
-    if process.poll() is not None:
-        return
-    for number, patience in ((signal.SIGTERM, _ENDING), (signal.SIGKILL, None)):
-        os.killpg(process.pid, number)
-        try:
-            process.wait(patience)
-        except subprocess.TimeoutExpired:
-            continue
-        return
+            if process.poll() is None:
+                process_group.end(process, _ENDING)
