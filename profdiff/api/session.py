@@ -34,7 +34,7 @@ class Session(Recording):
 
     @property
     def sessions(self) -> Mapping[str, "Session"]:
-        """The one that it is."""
+        """This session alone, under the name ""."""
         return {"": self}
 
     @property

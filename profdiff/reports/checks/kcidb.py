@@ -31,7 +31,7 @@ _VERSION = {"major": 5, "minor": 3}
 
 
 class Submission(msgspec.Struct, frozen=True):
-    """As whom results are submitted. ``origin``: what KernelCI calls the CI system; ``builds``: by
+    """Who submits results. ``origin``: what KernelCI calls the CI system; ``builds``: by
     label, builds that KCIDB has already, of any origin."""
 
     origin: str
