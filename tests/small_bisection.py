@@ -13,6 +13,8 @@ import whole_run
 from made_repository import Made, MadeRepository
 from support import EXAMPLE, LIGHT, need_kernel, need_program
 
+from profdiff.base.cache import cache_folder
+
 OLD, NEW, NEWEST = "v6.12.107", "v6.18.15", "v7.1.8"
 
 
@@ -35,10 +37,15 @@ class Bisect:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """With a cache of its own, and the kernels of the small trees."""
+        """With a cache of its own for what is built, and the kernels of the small trees."""
+        cache = self.folder / "cache"
+        if not cache.exists():
+            cache.mkdir()
+            for name in ("states", "symbols"):
+                (cache / name).symlink_to(cache_folder(name))
         return {
             **os.environ,
-            "PROFDIFF_CACHE": str(self.folder / "cache"),
+            "PROFDIFF_CACHE": str(cache),
             "SMALL_LINUX_KERNELS": str(need_kernel(OLD).parent),
         }
 

@@ -190,7 +190,7 @@ def test_good_that_is_bad(bisected: Bisect) -> None:
         Judge.of(evidence, "parent", "bad-revert", None)
 
 
-def test_killed_during_a_build_and_a_boot(
+def test_killed_during_a_build_and_a_run(
     old_kernel: Path, new_kernel: Path, qemu: object, tmp_path: Path
 ) -> None:
     """SIGKILL leaves nothing that the same command trips over. The culprits are in a config file:
@@ -198,7 +198,7 @@ def test_killed_during_a_build_and_a_boot(
     lines = [OLD, f"CONFIG_SLOW=y {NEW}", f"CONFIG_TUNED=y {need_kernel(NEWEST).name}"]
     slow = dict.fromkeys(("c3", "c4"), "CONFIG_SLOW=y\n")
     bisect = history(tmp_path, [lines] * 6, **slow, c5="CONFIG_SLOW=y\nCONFIG_TUNED=y\n")
-    for sign in (": building ", ": booting"):
+    for sign in (": building ", ": restoring"):
         with whole_run.processors(whole_run.GUESTS):
             killed_when(bisect, sign)
     done = bisect.run("--all")
