@@ -18,6 +18,7 @@ from typing import Any
 import made_repository
 import pytest
 import whole_run
+from built import built as built_wheel
 from made_repository import Made
 from support import EXAMPLE, ROOT, SHARED, need_kernel, need_program, profdiff
 
@@ -53,11 +54,7 @@ profdiff --version
 
 @pytest.fixture(scope="module")
 def built() -> Path:
-    """The folder with a source archive and the wheel that was built from it: the one that is
-    tested, if it is not the checkout that is."""
-    if tested := os.environ.get("PROFDIFF_TESTED"):
-        return Path(tested, "wheel")
-    return whole_run.once("wheel", lambda folder: run(ROOT / "scripts/wheel", folder))
+    return built_wheel()
 
 
 def tracked(*folders: str) -> set[str]:

@@ -1,5 +1,7 @@
-"""The release that ``scripts/release --check FOLDER`` checks."""
+"""The release that is tested: what ``scripts/test --release`` makes, or ``scripts/release --check
+FOLDER`` names."""
 
+import fcntl
 import os
 from pathlib import Path
 
@@ -8,7 +10,13 @@ import pytest
 
 @pytest.fixture(scope="session")
 def released() -> Path:
-    folder = os.environ.get("PROFDIFF_RELEASED")
-    if folder is None:
-        pytest.skip("scripts/release --check FOLDER checks a release")
-    return Path(folder)
+    if not (named := os.environ.get("PROFDIFF_RELEASED")):
+        pytest.skip("no release: scripts/test --release makes one")
+    folder = Path(named)
+    lock = folder.with_name(f"{folder.name}.lock")
+    if lock.exists():
+        # Whoever makes it holds this until it is whole, or there is none.
+        with lock.open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
+    assert folder.is_dir(), "scripts/release made none"
+    return folder

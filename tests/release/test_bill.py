@@ -9,6 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from built import built
 from referencing import Registry, Resource
 from support import ROOT
 
@@ -19,7 +20,7 @@ SCHEMAS = ("bom-1.6", "spdx", "jsf-0.82")
 
 @pytest.fixture(scope="module")
 def bill() -> dict[str, Any]:
-    command = [sys.executable, ROOT / "scripts/sbom"]
+    command = [sys.executable, ROOT / "scripts/sbom", built()]
     printed = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
     # Two runs of one commit print the same.
     assert subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout == printed

@@ -9,7 +9,7 @@ import pytest
 from release.roots import run, within
 from support import need_program
 
-pytestmark = [pytest.mark.nightly, pytest.mark.guest]
+pytestmark = pytest.mark.guest
 
 CI = "/usr/share/profdiff/ci"
 SHARDS = 2

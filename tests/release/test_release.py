@@ -62,7 +62,6 @@ def test_a_folder_without_a_release_is_not_checked(clean: Path, tmp_path: Path) 
     assert "has no release" in refusal(clean, "--check", tmp_path)
 
 
-@pytest.mark.nightly
 def test_everything_is_there_with_its_sum(released: Path) -> None:
     names = sorted(path.name for path in released.iterdir())
     kinds = [kind.replace("V", re.escape(__version__)) for kind in KINDS]
