@@ -34,6 +34,10 @@ class Recording(ABC):
         return self._opened.folder
 
     @abstractmethod
+    def results(self) -> Table[Any]:
+        """What was measured."""
+
+    @abstractmethod
     def document(self) -> Record:
         """All of the report: the record that ``profdiff report --json`` writes."""
 

@@ -70,7 +70,7 @@ class Session(Recording):
 
     def results(self) -> Table[ResultRow]:
         """What was measured: a row for each metric, setting and kernel. Reads no recording."""
-        return Table(ResultRow, result_rows(self._results))
+        return Table(ResultRow, result_rows({"": self._results}))
 
     def functions(self, metric: str | None = None) -> Table[FunctionRow]:
         """What functions cost: a row for each and kernel. ``metric``: one of ``metrics``, or its

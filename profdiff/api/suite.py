@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from profdiff.api.parts import Parts
 from profdiff.api.recording import Recording
 from profdiff.api.session import Session
+from profdiff.api.table import Table
 from profdiff.base.errors import SessionError
 from profdiff.reports.documents import suite
 from profdiff.session import opened, parts, suite_cells
 from profdiff.session.suite import Suite as Opened
+from profdiff.views.rows.cells import CellRow, cell_rows
 
 if TYPE_CHECKING:
     from profdiff.views.suite.records import SuiteDocument
@@ -35,6 +37,11 @@ class Suite(Recording):
         if isinstance(found, parts.Parts):
             return Parts(found, place.at)
         return Session(found, place.at)
+
+    def results(self) -> Table[CellRow]:
+        """What each cell costs: a row for each cell, kernel and metric, which ``profdiff report
+        --csv`` writes."""
+        return Table(CellRow, cell_rows(self._found))
 
     def document(self) -> "SuiteDocument":
         """All of the report, with its cells: the record that ``profdiff report --json`` writes."""

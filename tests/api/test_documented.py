@@ -21,6 +21,7 @@ def examples(section: str) -> str:
     return "".join(re.findall(r"(?s)```python\n(.*?)```", SECTIONS[section]))
 
 
+@pytest.mark.usefixtures("parts", "suite")
 @pytest.mark.parametrize("section", [one for one in SECTIONS if examples(one)])
 def test_examples(section: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in NEEDED.get(section, ()):

@@ -1,12 +1,12 @@
 """The experiment as CSV: a row for each metric, point and kernel, unrounded."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.results import Results
 from profdiff.reports.csv.rows import Line, text, written
 from profdiff.session.manifest import Kernel
-from profdiff.views.rows.results import result_rows
+from profdiff.views.rows.results import ResultRow, result_rows
 
 _BEFORE = ("metric", "kernel")
 _BEHIND = (
@@ -42,7 +42,9 @@ def render(results: Results) -> str:
         raise InputError("--csv-experiment: there is no experiment; --csv writes the functions")
     holes = [_hole(one, results.swept) for one in results.manifest.holes]
     behind = ["not_built"] if holes else []
-    built: list[Line] = [[*row, *([""] * len(behind))] for row in rows(results, results.swept)]
+    built = [
+        [*line(row, results.swept), *([""] * len(behind))] for row in result_rows({"": results})
+    ]
     return written([*header(results.swept), *behind], [*built, *holes])
 
 
@@ -57,13 +59,12 @@ def header(swept: Sequence[str]) -> list[str]:
     return [*_BEFORE, *map(text, swept), *_BEHIND]
 
 
-def rows(results: Results, swept: Sequence[str]) -> Iterator[Line]:
-    """The rows of all metrics."""
-    for row in result_rows(results):
-        yield [
-            *map(text, (row.metric, row.kernel, *map(row.at, swept))),
-            *(_cell(getattr(row, name)) for name in _BEHIND),
-        ]
+def line(row: ResultRow, swept: Sequence[str]) -> Line:
+    """A row in these columns."""
+    return [
+        *map(text, (row.metric, row.kernel, *map(row.at, swept))),
+        *(_cell(getattr(row, name)) for name in _BEHIND),
+    ]
 
 
 def _cell(value: float | str | None) -> object:

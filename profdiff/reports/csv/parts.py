@@ -12,6 +12,7 @@ from profdiff.views.parts.functions import JointFunctions, parts_functions
 from profdiff.views.parts.verdicts import FunctionVerdict
 from profdiff.views.profile.selection import Selection
 from profdiff.views.record import Counts
+from profdiff.views.rows.results import result_rows
 
 
 def functions(findings: PartsFindings, selection: Selection) -> str:
@@ -92,9 +93,7 @@ def experiment(findings: PartsFindings) -> str:
     joint = findings.results
     if not joint.metrics():
         raise InputError("--csv-experiment: there is no experiment; --csv writes the functions")
-    rows: Iterator[Line] = (
-        [name, *row]
-        for name, results in joint.parts.items()
-        for row in csv_experiment.rows(results, joint.swept)
+    lines: Iterator[Line] = (
+        [row.part, *csv_experiment.line(row, joint.swept)] for row in result_rows(joint.parts)
     )
-    return written([findings.kind.name, *csv_experiment.header(joint.swept)], rows)
+    return written([findings.kind.name, *csv_experiment.header(joint.swept)], lines)

@@ -1,6 +1,6 @@
 """Results as rows: what each metric is on each kernel at each setting."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from profdiff.base.metric import INSTRUCTIONS
 from profdiff.evidence import results
@@ -11,13 +11,15 @@ from profdiff.views.results.result import Median
 
 
 class ResultRow(Record, frozen=True):
-    """A metric of a kernel at a setting; None where something is not known. ``value``: the median
-    over boots, whole; ``per_op``: the same per op. ``change``: relative, as a fraction of the base,
-    with ``low`` and ``high`` of its interval; ``ratio``: how many times the base. Both, ``verdict``
-    and ``quality`` are None of the base, which is not compared. ``beside``: instructions that ran
-    beside the workload, which ``value`` leaves out; ``states``: in how many the change was seen;
+    """A metric of a kernel at a setting; None where something is not known. ``part``: of which
+    architecture or compiler, "" for the only one. ``value``: the median over boots, whole;
+    ``per_op``: the same per op. ``change``: relative, as a fraction of the base, with ``low`` and
+    ``high`` of its interval; ``ratio``: how many times the base. Both, ``verdict`` and ``quality``
+    are None of the base, which is not compared. ``beside``: instructions that ran beside the
+    workload, which ``value`` leaves out; ``states``: in how many the change was seen;
     ``tick_floor``: how much of it timer ticks can be."""
 
+    part: str
     metric: str
     kernel: str
     parameters: dict[str, str]
@@ -46,15 +48,16 @@ class ResultRow(Record, frozen=True):
         return str(self.vcpus or "") if name == "vCPUs" else self.parameters.get(name, "")
 
 
-def result_rows(told: Results) -> Iterator[ResultRow]:
-    """Metrics in the order of the report's tables, their settings, and of each all kernels, the
-    base first."""
-    for metric in told.metrics():
-        for result in told.of(*metric):
-            yield from _rows(told, result)
+def result_rows(parts: Mapping[str, Results]) -> Iterator[ResultRow]:
+    """The parts one after the other, "" for the only one: metrics in the order of the report's
+    tables, their settings, and of each all kernels, the base first."""
+    for part, told in parts.items():
+        for metric in told.metrics():
+            for result in told.of(*metric):
+                yield from _rows(part, told, result)
 
 
-def _rows(told: Results, result: results.Result) -> Iterator[ResultRow]:
+def _rows(part: str, told: Results, result: results.Result) -> Iterator[ResultRow]:
     metric, setting, ops = result.metric, result.setting, result.ops or 1
     apart = (
         beside(told.runs, setting, told.labels, result.collector)
@@ -71,6 +74,7 @@ def _rows(told: Results, result: results.Result) -> Iterator[ResultRow]:
             floor = None if change.tick_floor is None else change.tick_floor * ops
             estimate, low, high = change.median.estimate, change.median.low, change.median.high
         yield ResultRow(
+            part=part,
             metric=metric.name,
             kernel=label,
             parameters=dict(setting.parameters),
