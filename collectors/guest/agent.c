@@ -15,8 +15,8 @@
  *   agent random            declare the kernel's random numbers ready
  *   agent hold              wait where the machine is saved; a run that was restored goes on from
  *                           there: take what it brings, and begin at a fixed time (hold.c)
- *   agent hand-over         hand standard input over as the result of such a run; status 1: it is
- *                           too large for that
+ *   agent hand-over NAME... hand files of this folder over as the result of such a run; status 1:
+ *                           one is no file, or they are too large for that
  *   agent pack              write standard input to standard output as gzip does (pack.c)
  *
  * The child is made by vfork(), so that copying the agent's page tables is not part of what is
@@ -375,12 +375,12 @@ int main(int argc, char **argv)
 		return declare_random();
 	if (argc == 2 && !strcmp(argv[1], "hold"))
 		return hold();
-	if (argc == 2 && !strcmp(argv[1], "hand-over"))
-		return hand_over();
+	if (argc > 2 && !strcmp(argv[1], "hand-over"))
+		return hand_over(argv + 2);
 	if (argc == 2 && !strcmp(argv[1], "pack"))
 		return pack();
 	fprintf(stderr, "usage: agent run ARGV STATUS USAGE COUNT [STATE] | agent observe ARGV OUT | "
-			"agent vdso | agent random | agent hold | agent hand-over | "
-			"agent pack\n");
+			"agent vdso | agent random | agent hold | "
+			"agent hand-over NAME... | agent pack\n");
 	return 125;
 }

@@ -272,20 +272,63 @@ int hold(void)
 	return 0;
 }
 
+/* POSIX.1-2017, pax: ustar interchange format. */
+struct header {
+	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type;
+	char link[100], magic[6], version[2], rest[247];
+};
+
+/* Appends a file of this folder to an archive; returns 0 where it is none or has no room. */
+static int add_member(const char *name, uint8_t *archive, size_t *length, size_t room)
+{
+	struct header *header = (void *)(archive + *length);
+	struct stat st;
+	int fd = open(name, O_RDONLY);
+	if (fd < 0 || fstat(fd, &st))
+		fail(name);
+	size_t size = st.st_size, padded = (size + 511) / 512 * 512;
+	size_t left = room - *length;
+	if (!S_ISREG(st.st_mode) || strlen(name) >= sizeof(header->name) ||
+	    left < sizeof(*header) || left - sizeof(*header) < padded)
+		return 0;
+	memset(header, 0, sizeof(*header));
+	strcpy(header->name, name);
+	strcpy(header->mode, "0000644");
+	snprintf(header->size, sizeof(header->size), "%011zo", size);
+	memcpy(header->magic, "ustar\00000", 8);
+	header->type = '0';
+	memset(header->checksum, ' ', sizeof(header->checksum));
+	unsigned sum = 0;
+	for (size_t i = 0; i < sizeof(*header); i++)
+		sum += ((uint8_t *)header)[i];
+	snprintf(header->checksum, sizeof(header->checksum), "%06o", sum);
+	uint8_t *content = archive + *length + sizeof(*header);
+	for (size_t done = 0; done < size;) {
+		ssize_t n = read(fd, content + done, size - done);
+		if (n <= 0)
+			fail(name);
+		done += n;
+	}
+	memset(content + size, 0, padded - size);
+	close(fd);
+	*length += sizeof(*header) + padded;
+	return 1;
+}
+
 /* Returns 1 where there is no room for it: it then has to go another way. */
-int hand_over(void)
+int hand_over(char **names)
 {
 	size_t size;
 	uint8_t *shared = map_shared(&size);
 	size_t length = 0, room = size / 2;
-	ssize_t n;
-	while ((n = read(0, shared + room + length, room - length)) > 0)
-		length += n;
-	if (n < 0)
-		fail("cannot read what the run leaves");
-	if (length == room)
+	for (; *names; names++)
+		if (!add_member(*names, shared + size / 2, &length, room))
+			return 1;
+	/* Two blocks of zeros end an archive. */
+	if (room - length < 1024)
 		return 1;
-	struct answer answer = { 0, length };
+	memset(shared + size / 2 + length, 0, 1024);
+	struct answer answer = { 0, length + 1024 };
 	memcpy(shared + ANSWER, &answer, sizeof(answer));
 	__sync_synchronize();
 	*(volatile uint64_t *)(shared + ANSWER) = ANSWER_MAGIC;

@@ -4,6 +4,6 @@
 #define PROFDIFF_HOLD_H
 
 int hold(void);
-int hand_over(void);
+int hand_over(char **names);
 
 #endif

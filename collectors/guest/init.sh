@@ -21,14 +21,20 @@ channel=$(cat /profdiff/channel)
 out=/profdiff/out
 # Raw: without it the line discipline turns LF into CR LF, also in the archive.
 stty -F $channel raw -echo 2>/dev/null
-tell() { echo "profdiff: $*" > $channel; }
+# Open from here on: to open a serial port starts it, to close it stops it, and a restored machine
+# would do both for each line. Nothing of the workload has it.
+exec 3> $channel
+tell() { echo "profdiff: $*" >&3; }
 tell_facts() {
 	sh /profdiff/facts.sh .
 	grep -c '^cpu[0-9]' /proc/stat > cpus
 	[ -x /profdiff/agent ] && /profdiff/agent vdso > vdso
 }
 
-module_names() { cut -d ' ' -f 1 /proc/modules 2>/dev/null; }
+# By the shell itself: processes of others would have to be translated in each restored machine.
+module_names() {
+	while read -r name rest; do echo "$name"; done < /proc/modules
+} 2>/dev/null
 
 tell phase settle
 [ -x /profdiff/agent ] && /profdiff/agent random
@@ -45,30 +51,30 @@ if [ -e /profdiff/held ]; then
 	cd /profdiff/facts
 	tell_facts
 	tell archive
-	tar -c -f - * | /profdiff/agent pack > $channel
+	tar -c -f - * | /profdiff/agent pack >&3
 	cd /
 	rm -r /profdiff/facts
-	module_names > /profdiff/modules
+	modules=$(module_names)
 	/profdiff/agent hold || reboot -f
 	[ -e /profdiff/varied ] && vary_python
 fi
 tell phase measure
 cd /work
-sh /profdiff/collector.sh /profdiff $out
+sh /profdiff/collector.sh /profdiff $out 3>&-
 if [ -e /profdiff/observe ]; then
-	/profdiff/agent observe /profdiff/argv $out/observed < /dev/null > /dev/null 2>&1
+	/profdiff/agent observe /profdiff/argv $out/observed < /dev/null > /dev/null 2>&1 3>&-
 fi
 tell phase collect
 cd $out
 # Symbols of a module that the workload loaded are newer than the saved machine's facts.
-if ! { [ -e /profdiff/held ] && module_names | cmp -s - /profdiff/modules; }; then
-	tell_facts
-fi
-if ! { [ -e /profdiff/held ] && tar -c -f - * | /profdiff/agent hand-over; }; then
+[ -e /profdiff/held ] && [ "$(module_names)" = "$modules" ] || tell_facts
+if ! { [ -e /profdiff/held ] && /profdiff/agent hand-over *; }; then
 	tell archive
-	tar -c -f - * | /profdiff/agent pack > $channel
+	tar -c -f - * | /profdiff/agent pack >&3
+	# Closing it waits until all is sent.
+	exec 3>&-
 fi
-# With -no-reboot this ends QEMU, with or without ACPI.
-reboot -f
+# With -no-reboot this ends QEMU, with or without ACPI. No disk is to be written to.
+reboot -n -f
 # Without ACPI and PSCI nothing else would.
 poweroff -f
