@@ -6,18 +6,26 @@ import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 from release.roots import run, within
-from support import need_program
+from support import ROOT, need_program
 
 pytestmark = pytest.mark.guest
 
-CI = "/usr/share/profdiff/ci"
+TEMPLATE = ROOT / "scripts/gitlab-ci.yml"
 SHARDS = 2
 KERNELS = "base=/kernels/v6.12.107\nnew=/kernels/v6.18.15"
 
 
 def job(variables: dict[str, str]) -> str:
-    return shlex.join(["env", *(f"{name}={text}" for name, text in variables.items()), "sh", CI])
+    """What a runner of GitLab's starts in it."""
+    template = yaml.safe_load(TEMPLATE.read_text())[".profdiff"]
+    lines = [
+        *(f"export {name}={shlex.quote(text)}" for name, text in variables.items()),
+        *template["before_script"],
+        *template["script"],
+    ]
+    return "\n".join(lines)
 
 
 def test_the_jobs_for_ci_run_in_it(released: Path, tmp_path: Path) -> None:
@@ -50,5 +58,6 @@ def test_the_jobs_for_ci_run_in_it(released: Path, tmp_path: Path) -> None:
         said = within(root, job(merge), path=path)
         assert "mprotect" in said
         assert (root / "work/all/report.html").stat().st_size > 100_000
+        assert not (root / "opt/profdiff").exists(), "it installed what is there"
     finally:
         run("rm", "-rf", "--one-file-system", bundle)
