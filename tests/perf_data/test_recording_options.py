@@ -111,15 +111,18 @@ def test_a_group_has_the_counts_of_each_member(tmp_path: Path) -> None:
 
 
 def test_statistics_of_threads_are_no_multiplexing(tmp_path: Path) -> None:
-    path = tmp_path / "perf.data"
-    # A thread of some milliseconds that waits for a processor is counted as one that waits for the
-    # PMU.
-    with whole_run.processors(2):
-        record(path, OPTIONS["statistics of threads"])
-    times = PerfData.open(str(path)).statistics["enabled_running"]
-    assert times
-    for enabled, running in times.values():
-        assert running == pytest.approx(enabled, rel=0.05)
+    """A thread of some milliseconds that waits for a processor is counted as one that waits for the
+    PMU. Of several recordings on a busy machine, one has no such thread."""
+
+    def always_ran(attempt: int) -> bool:
+        path = tmp_path / f"{attempt}.data"
+        with whole_run.processors(2):
+            record(path, OPTIONS["statistics of threads"])
+        times = PerfData.open(str(path)).statistics["enabled_running"]
+        assert times
+        return all(ran == pytest.approx(enabled, rel=0.05) for enabled, ran in times.values())
+
+    assert any(map(always_ran, range(8)))
 
 
 @pytest.mark.slow
