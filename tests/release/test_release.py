@@ -84,6 +84,7 @@ def test_another_clone_makes_the_same_bytes(released: Path, tmp_path: Path) -> N
     subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)
     # The tools, not what they made.
     (clone / ".venv").symlink_to(ROOT / ".venv")
+    (clone / ".git/info/exclude").write_text(".venv\n")
     subprocess.run([clone / "scripts/release", tmp_path / "again"], check=True)
     again = (tmp_path / "again/SHA256SUMS").read_text()
     assert again == (released / "SHA256SUMS").read_text()
