@@ -283,7 +283,8 @@ static int add_member(const char *name, uint8_t *archive, size_t *length, size_t
 {
 	struct header *header = (void *)(archive + *length);
 	struct stat st;
-	int fd = open(name, O_RDONLY);
+	/* A FIFO would wait for somebody who writes. */
+	int fd = open(name, O_RDONLY | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st))
 		fail(name);
 	size_t size = st.st_size, padded = (size + 511) / 512 * 512;
@@ -295,7 +296,8 @@ static int add_member(const char *name, uint8_t *archive, size_t *length, size_t
 	strcpy(header->name, name);
 	strcpy(header->mode, "0000644");
 	snprintf(header->size, sizeof(header->size), "%011zo", size);
-	memcpy(header->magic, "ustar\00000", 8);
+	memcpy(header->magic, "ustar", 6);
+	memcpy(header->version, "00", 2);
 	header->type = '0';
 	memset(header->checksum, ' ', sizeof(header->checksum));
 	unsigned sum = 0;
@@ -315,7 +317,7 @@ static int add_member(const char *name, uint8_t *archive, size_t *length, size_t
 	return 1;
 }
 
-/* Returns 1 where there is no room for it: it then has to go another way. */
+/* Returns 1 where it has no room or is not only files: it then has to go another way. */
 int hand_over(char **names)
 {
 	size_t size;

@@ -22,7 +22,7 @@ out=/profdiff/out
 # Raw: without it the line discipline turns LF into CR LF, also in the archive.
 stty -F $channel raw -echo 2>/dev/null
 # Open from here on: to open a serial port starts it, to close it stops it, and a restored machine
-# would do both for each line. Nothing of the workload has it.
+# would do both for each line. The workload does not inherit it.
 exec 3> $channel
 tell() { echo "profdiff: $*" >&3; }
 tell_facts() {
@@ -31,7 +31,7 @@ tell_facts() {
 	[ -x /profdiff/agent ] && /profdiff/agent vdso > vdso
 }
 
-# By the shell itself: processes of others would have to be translated in each restored machine.
+# Without another program, which QEMU would translate anew in each restored machine.
 module_names() {
 	while read -r name rest; do echo "$name"; done < /proc/modules
 } 2>/dev/null
@@ -74,7 +74,7 @@ if ! { [ -e /profdiff/held ] && /profdiff/agent hand-over *; }; then
 	# Closing it waits until all is sent.
 	exec 3>&-
 fi
-# With -no-reboot this ends QEMU, with or without ACPI. No disk is to be written to.
+# With -no-reboot this ends QEMU, with or without ACPI. There is no disk to sync.
 reboot -n -f
 # Without ACPI and PSCI nothing else would.
 poweroff -f
