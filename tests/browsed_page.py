@@ -79,6 +79,11 @@ class Window:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.own, name)
 
+    @property
+    def url(self) -> str:
+        """The page's own answer: playwright's waits for an event, which is late under load."""
+        return self.own.evaluate("location.href")  # type: ignore[no-any-return]
+
     def on(self, event: str, listener: Any) -> None:
         """As playwright's."""
         self._listeners.append((event, listener))
