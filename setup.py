@@ -35,7 +35,7 @@ class _BuildPy(build_py):
         super().run()
         if self.editable_mode:
             return
-        folder = Path(self.build_lib, "profdiff/collectors/guest").absolute()
+        folder = Path(self.build_lib, "profdiff/collectors/guest/agent").absolute()
         # The modules as they are installed.
         environment = {**os.environ, "PYTHONPATH": str(Path(self.build_lib).absolute())}
         # Byte code that they leave would go into the wheel.

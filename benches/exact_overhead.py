@@ -96,7 +96,6 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         archive = Path(folder) / "initramfs.cpio.gz"
         own = {
-            "collector.sh": Exact().script().encode(),
             "argv": initramfs.nul_separated(workload.guest_argv),
             **Exact().files({}, emulated=True),
         }

@@ -102,15 +102,16 @@ class Collector:
         first or another one."""
         return []
 
-    def script(self) -> str:
+    def script(self) -> str | None:
         """``collector.sh FOLDER OUT``, which runs in guests and on machines, in the workload's
         folder. FOLDER holds ``argv``, the agent, and ``files``. What it puts into OUT comes back:
-        ``leaves``, and what the agent writes."""
-        return (Path(__file__).parent / "guest/collector.sh").read_text()
+        ``leaves``, and what the agent writes. None: the agent alone runs the workload."""
+        return None
 
     def files(self, options: Options, *, emulated: bool) -> dict[str, bytes]:
-        """What its script finds beside it; the base's runs the workload as often as ``boot-runs``
-        says. ``emulated``: in a guest without a processor of its own. Raises InputError."""
+        """What its script finds beside it; the agent alone runs the workload as often as
+        ``boot-runs`` says. ``emulated``: in a guest without a processor of its own. Raises
+        InputError."""
         return {"boot-runs": b"1\n"}
 
     def programs(self, architecture: Architecture) -> list[GuestFile]:

@@ -219,7 +219,9 @@ class Recorder:
         # The agent finds the further copies beside the first one.
         for number, words in enumerate(self.workload.arguments_of(argv)):
             own[f"argv.{number}" if number else "argv"] = nul_separated(words)
-        return {**own, "collector.sh": self.collector.script().encode()}
+        if script := self.collector.script():
+            own["collector.sh"] = script.encode()
+        return own
 
     def _archive(self, qemu: Qemu, job: RunJob) -> Path:
         """What a guest of ``job`` boots from, built when the first run needs it."""

@@ -88,7 +88,7 @@ def test_the_wheel_has_every_file_of_the_tree(built: Path) -> None:
     with (ROOT / "pyproject.toml").open("rb") as file:
         modules = tomllib.load(file)["tool"]["setuptools-rust"]["ext-modules"]
     wanted |= {one["target"].replace(".", "/") + ".abi3.so" for one in modules}
-    wanted |= {f"profdiff/collectors/guest/agent-{one.name}" for one in ARCHITECTURES}
+    wanted |= {f"profdiff/collectors/guest/agent/agent-{one.name}" for one in ARCHITECTURES}
     assert {name for name in names if name.startswith("profdiff/")} == wanted
     others = {name.partition("/")[2] for name in names if not name.startswith("profdiff/")}
     assert {"licenses/LICENSE", "licenses/NOTICES"} <= others

@@ -13,11 +13,13 @@ from profdiff.collectors.guest.archive import receive
 from profdiff.collectors.guest.boot import Variation
 from profdiff.collectors.workload.files import GuestFile
 
-_RECORDS, _ANSWER = 4096, 2048
+_RECORDS, _ANSWER, _PHASE = 4096, 2048, 1024
 _REQUEST = struct.Struct("<QQQQ32s")
 _RECORD = struct.Struct("<IIQ")
 _ANSWERED = struct.Struct("<QQ")
 _REQUEST_MAGIC, _ANSWER_MAGIC = 0x31515252464450, 0x31534E41464450
+# As alone.c has them.
+_PHASES = {b"\1": "measure", b"\2": "collect"}
 # The size of all of it: a power of two, as PCI requires. What runs leave is some 100 KiB.
 _LEAST, _MOST = 16 << 20, 2 << 30
 # More than the arguments of a program take, so that all runs of a workload have the same room.
@@ -72,6 +74,14 @@ def make_shared(path: Path, size: int) -> None:
     """The file of shared memory, empty. Raises OSError."""
     with path.open("wb") as file:
         file.truncate(size)
+
+
+def delivered_phase(path: Path) -> str:
+    """How far the agent is with a run: settle, measure or collect. Raises OSError."""
+    with path.open("rb") as file:
+        file.seek(_PHASE)
+        told = file.read(1)
+    return _PHASES.get(told, "settle")
 
 
 def handed_over(path: Path, folder: Path, limits: Mapping[str, int]) -> set[str] | None:

@@ -55,14 +55,18 @@ if [ -e /profdiff/held ]; then
 	cd /
 	rm -r /profdiff/facts
 	modules=$(module_names)
-	/profdiff/agent hold || reboot -f
+	# Ends the machine itself where it can. What it began to measure, it says there.
+	/profdiff/agent hold || [ -e $out/stderr ] || reboot -f
 	[ -e /profdiff/varied ] && vary_python
 fi
-tell phase measure
-cd /work
-sh /profdiff/collector.sh /profdiff $out 3>&-
-if [ -e /profdiff/observe ]; then
-	/profdiff/agent observe /profdiff/argv $out/observed < /dev/null > /dev/null 2>&1 3>&-
+if ! [ -e $out/stderr ]; then
+	tell phase measure
+	cd /work
+	if [ -e /profdiff/collector.sh ]; then sh /profdiff/collector.sh /profdiff $out 3>&-
+	else /profdiff/agent collect /profdiff $out 3>&-; fi
+	if [ -e /profdiff/observe ]; then
+		/profdiff/agent observe /profdiff/argv $out/observed < /dev/null > /dev/null 2>&1 3>&-
+	fi
 fi
 tell phase collect
 cd $out

@@ -1,5 +1,6 @@
 """A guest that boots to where its machine is saved, and one whose machine is restored."""
 
+import contextlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ from typing import Any
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.guest import console
 from profdiff.collectors.guest.channel import MEMBERS
-from profdiff.collectors.guest.delivery import handed_over
+from profdiff.collectors.guest.delivery import delivered_phase, handed_over
 from profdiff.collectors.guest.qemu import escaped
 from profdiff.collectors.guest.qmp import Migration, Qmp, QmpError, events
 from profdiff.collectors.guest.run import GuestRun
@@ -196,8 +197,11 @@ class RestoredRun(GuestRun):
         self._shared, self._delivery = shared, delivery
         self._restored = False
         self._woken = architecture.loses_timers
+        self._last_phase = "settle"
         self._refusal: str | None = None
-        self.arguments = [*arguments, *self._qmp.arguments, "-incoming", "defer"]
+        # With it the agent ends the machine, instead of the kernel (alone.c).
+        ending = ["-action", "watchdog=reset"]
+        self.arguments = [*arguments, *ending, *self._qmp.arguments, "-incoming", "defer"]
         super().__init__(self.arguments, folder, timeout, at, [self._qmp.descriptor])
         self._qmp.connected()
         self._qmp.send(
@@ -216,8 +220,14 @@ class RestoredRun(GuestRun):
     @property
     def phase(self) -> str:
         """restore, settle, measure or collect."""
-        known = super().phase
-        return known if known != "boot" else "settle" if self._restored else "restore"
+        if (known := super().phase) != "boot":
+            return known
+        return self._told_phase() if self._restored else "restore"
+
+    def _told_phase(self) -> str:
+        with contextlib.suppress(FileNotFoundError):
+            self._last_phase = delivered_phase(self._shared)
+        return self._last_phase
 
     def poll(self) -> bool:
         try:
@@ -253,6 +263,7 @@ class RestoredRun(GuestRun):
 
     def stop(self) -> None:
         super().stop()
+        self._told_phase()
         self._shared.unlink(missing_ok=True)
 
     def _received(self, members: Mapping[str, int]) -> set[str] | None:

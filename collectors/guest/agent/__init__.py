@@ -11,16 +11,15 @@ from profdiff.base.temporary import temporary_folder
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.programs import find_program, fix
 
-_SOURCE = Path(__file__).with_name("agent.c")
-_SOURCES = tuple(map(_SOURCE.with_name, ("agent.c", "hold.c", "pack.c", "state.c")))
-_HEADERS = tuple(
-    map(_SOURCE.with_name, ("architecture.h", "hold.h", "pack.h", "profdiff.h", "state.h"))
-)
+_FOLDER = Path(__file__).parent
+_SOURCES = sorted(_FOLDER.glob("*.c"))
+# What programs of users include, too.
+_MARKS = _FOLDER.parent / "profdiff.h"
 
 
 def brought_agent(architecture: Architecture) -> Path | None:
     """The agent that this installation brought: setup.py compiles it into a wheel."""
-    program = _SOURCE.with_name(f"agent-{architecture.name}")
+    program = _FOLDER / f"agent-{architecture.name}"
     return program if program.is_file() else None
 
 
@@ -34,7 +33,8 @@ def agent(architecture: Architecture) -> Path:
 
     if program := brought_agent(architecture):
         return program
-    text = b"".join(file.read_bytes() for file in (*_SOURCES, *_HEADERS))
+    headers = sorted(_FOLDER.glob("*.h"))
+    text = b"".join(file.read_bytes() for file in (*_SOURCES, *headers, _MARKS))
     digest = hashlib.sha256(text).hexdigest()[:16]
     program = cache_folder("agent") / f"agent-{digest}-{architecture.name}"
     if not program.exists():
@@ -49,8 +49,8 @@ def compile_agent(program: Path, architecture: Architecture) -> None:
     with temporary_folder(beside=program) as folder:
         built = folder / "agent"
         (folder / "syscall-names.h").write_text(_syscall_names(compiler))
-        command = [str(compiler), "-O2", "-static", f"-ffile-prefix-map={_SOURCE.parent}=."]
-        command += [f"-I{folder}", "-o", str(built), *map(str, _SOURCES)]
+        command = [str(compiler), "-O2", "-static", f"-ffile-prefix-map={_FOLDER}=."]
+        command += [f"-I{folder}", f"-I{_MARKS.parent}", "-o", str(built), *map(str, _SOURCES)]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode != 0:
             reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]

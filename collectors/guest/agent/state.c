@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "architecture.h"
+#include "fail.h"
 #include "state.h"
 
 /* Programs that expect their first files at certain numbers get these. */
@@ -36,12 +37,6 @@
 #define MOST_TASKS 7
 /* Mappings that lie apart are so far from each other. */
 #define APART (1UL << 28)
-
-static void fail(const char *what)
-{
-	fprintf(stderr, "profdiff agent: %s: %s\n", what, strerror(errno));
-	exit(125);
-}
 
 void read_state(const char *path, struct state *state)
 {

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The workload between the marks of the whole command: run.c. */
+#ifndef PROFDIFF_RUN_H
+#define PROFDIFF_RUN_H
+
+char **read_arguments(const char *path);
+int run(const char *argv_path, const char *status_path, const char *usage_path, long times,
+	const char *state_path);
+int collect(const char *folder, const char *out);
+
+#endif
