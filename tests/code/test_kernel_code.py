@@ -122,7 +122,7 @@ def test_kept_code_is_what_objdump_sees_with_the_chains_of_the_debug_elf(
     code = KernelCode.load(recorded / kernel.code)
     elf = Path(kernel.debug_elf)
     index = open_index(elf, None)
-    assert len(code.start) > 100
+    assert len(code.start) > 40
     for row in range(0, len(code.start), 8):
         start, size = int(code.start[row]), int(code.size[row])
         found = code.instructions(np.array([row]))

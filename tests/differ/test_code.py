@@ -80,7 +80,7 @@ def test_copies_are_what_call_sites_tell_apart(recorded: Path) -> None:
             if not comparison.namesakes[row] and function.in_kernel
         ]
         alone = {name for _, name in unique}
-        assert len(alone) == len(unique) > 400
+        assert len(alone) == len(unique) > 300
         for row, name in unique:
             assert found.copies[row, kernel] == len(copies[name]), name
             assert found.called[row, kernel] == (name in called), name
@@ -116,7 +116,7 @@ def test_sizes_are_those_of_the_symbols(
         if function.object == "vmlinux":
             assert sizes.size[row, kernel] == own[0], function.name
             compared += 1
-    assert compared > 50
+    assert compared > 35
 
 
 @pytest.mark.guest

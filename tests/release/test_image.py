@@ -58,6 +58,10 @@ def test_the_jobs_for_ci_run_in_it(released: Path, tmp_path: Path) -> None:
         said = within(root, job(merge), path=path)
         assert "mprotect" in said
         assert (root / "work/all/report.html").stat().st_size > 100_000
+        # As docs/python.md has it.
+        asked = "import profdiff; print(len(list(profdiff.open('all/session.profdiff').results())))"
+        rows = within(root, f'/usr/lib/profdiff/bin/python3 -c "{asked}"', path=path)
+        assert int(rows) > 1
         assert not (root / "opt/profdiff").exists(), "it installed what is there"
     finally:
         run("rm", "-rf", "--one-file-system", bundle)

@@ -218,7 +218,8 @@ def test_what_is_held_is_what_exact_counts_have_below_the_function(
     (maps,) = (one for one in functions if one["name"] == "do_mmap")
     for label in ("old", "new"):
         sums = held["kernels"][label]
-        assert sums["times"] == pytest.approx(600, abs=3)
+        # A side that waited takes the lock elsewhere (rwsem_down_write_slowpath).
+        assert sums["times"] == pytest.approx(600, abs=6)
         inclusive = maps["total"][label] / 600
         # From the locked instruction to the call, and from its return to the release: some 45.
         assert sums["instructions"] / sums["times"] == pytest.approx(inclusive + 45, abs=20)
