@@ -50,8 +50,10 @@ if [ -e /profdiff/held ]; then
 	mkdir /profdiff/facts
 	cd /profdiff/facts
 	tell_facts
-	tell archive
-	tar -c -f - * | /profdiff/agent pack >&3
+	/profdiff/agent hand-over * || {
+		tell archive
+		tar -c -f - * | /profdiff/agent pack >&3
+	}
 	cd /
 	rm -r /profdiff/facts
 	modules=$(module_names)

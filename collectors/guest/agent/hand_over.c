@@ -66,14 +66,19 @@ int hand_over(char **names)
 {
 	size_t size;
 	uint8_t *shared = map_shared(&size);
-	size_t length = 0, room = size / 2;
+	/* What was delivered there is unpacked by now. */
+	uint8_t *archive = shared + RECORDS;
+	size_t length = 0, room = size - RECORDS;
 	for (; *names; names++)
-		if (!add_member(*names, shared + size / 2, &length, room))
-			return 1;
+		if (!add_member(*names, archive, &length, room))
+			break;
 	/* Two blocks of zeros end an archive. */
-	if (room - length < 1024)
+	if (*names || room - length < 1024) {
+		/* A machine that is saved would keep it. */
+		memset(archive, 0, length);
 		return 1;
-	memset(shared + size / 2 + length, 0, 1024);
+	}
+	memset(archive + length, 0, 1024);
 	struct answer answer = { 0, length + 1024 };
 	memcpy(shared + ANSWER, &answer, sizeof(answer));
 	__sync_synchronize();
