@@ -51,9 +51,10 @@ int main(int argc, char **argv)
 	return pthread_join(thread, NULL);
 }
 """
-# Where its stack is, and what it was given as a random number.
+# Where its stack is, what it was given as a random number, and what Python's hashes begin with.
 DRAWN = r"""
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/random.h>
 #include "profdiff.h"
 int main(void)
@@ -63,7 +64,8 @@ int main(void)
 	if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
 		return 1;
 	PROFDIFF_STOP();
-	printf("%p %lx\n", (void *)&drawn, drawn);
+	const char *seed = getenv("PYTHONHASHSEED");
+	printf("%p %lx %s\n", (void *)&drawn, drawn, seed ? seed : "none");
 	return 0;
 }
 """
@@ -156,6 +158,8 @@ def test_varied_restores_differ_by_their_seed(
     def drawn(variation: Variation) -> list[str]:
         result, folder = runs.run([program], variation)
         assert result.failure is None
+        # The agent ended the machine, not the kernel.
+        assert "reboot" not in (folder / "console.log").read_text()
         return (folder / "stdout").read_text().split()
 
     one, again, two = (drawn(Variation(seed, 0.05)) for seed in (5, 5, 6))
@@ -165,6 +169,7 @@ def test_varied_restores_differ_by_their_seed(
     plain = drawn(Variation())
     assert plain == drawn(Variation())
     assert plain != one
+    assert (plain[2], one[2], two[2]) == ("0", "none", "none")
 
 
 @pytest.mark.network

@@ -107,6 +107,9 @@ int alone(void)
 		return 0;
 	if (fcntl(CHANNEL, F_SETFD, FD_CLOEXEC) || chdir("/work"))
 		fail("/work");
+	/* As vary_python of init.sh. */
+	if (!access(FOLDER "/varied", F_OK) && access(FOLDER "/varied-state", F_OK))
+		unsetenv("PYTHONHASHSEED");
 	tell_phase(MEASURE);
 	collect(FOLDER, OUT);
 	silence();
