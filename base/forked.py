@@ -19,8 +19,8 @@ _AHEAD = 8
 
 
 def made_in_order(make: Callable[[Part], Made], parts: Sequence[Part]) -> Iterator[Made]:
-    """What ``make`` makes of each part, in order. A process for each processor makes the next one
-    that no other has begun; memory holds ``_AHEAD`` of each at most. Raises what ``make`` does, with
+    """What ``make`` makes of each part, in order. A process for each processor makes the next
+    one that no other has begun; memory holds ``_AHEAD`` of each. Raises what ``make`` does, with
     its trace as a note, and ProfdiffError where a process was ended."""
     processors = min(len(os.sched_getaffinity(0)), len(parts))
     if processors < 2:

@@ -89,17 +89,11 @@ def handed_over(path: Path, folder: Path, limits: Mapping[str, int]) -> set[str]
     nothing over. Raises ArchiveError, OSError."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as shared:
         magic, length = _ANSWERED.unpack_from(shared, _ANSWER)
+        half = len(shared) // 2
         if magic != _ANSWER_MAGIC:
             return None
-        data = shared[_RECORDS : _RECORDS + min(length, len(shared))]
-    return receive(io.BytesIO(data), folder, limits, len(data))
-
-
-def forget(path: Path) -> None:
-    """Fill with zeros what was written to it. Raises OSError."""
-    with path.open("r+b") as file:
-        _, length = _ANSWERED.unpack(os.pread(file.fileno(), _ANSWERED.size, _ANSWER))
-        file.write(bytes(min(_RECORDS + length, path.stat().st_size)))
+        data = shared[half : half + min(length, half)]
+    return receive(io.BytesIO(data), folder, limits, half)
 
 
 def _record(path: str, mode: int, data: bytes) -> bytes:

@@ -9,9 +9,8 @@ from typing import Any
 
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.guest import console
-from profdiff.collectors.guest.archive import ArchiveError
 from profdiff.collectors.guest.channel import MEMBERS
-from profdiff.collectors.guest.delivery import delivered_phase, forget, handed_over
+from profdiff.collectors.guest.delivery import delivered_phase, handed_over
 from profdiff.collectors.guest.qemu import escaped
 from profdiff.collectors.guest.qmp import Migration, Qmp, QmpError, events
 from profdiff.collectors.guest.run import GuestRun
@@ -74,19 +73,17 @@ class SavingRun(GuestRun):
         folder: Path,
         timeout: float,
         state: Path,
-        shared: Path,
         architecture: Architecture,
         cpus: int,
     ) -> None:
-        """Start QEMU; ``shared``: the file of its memory that is ours, too. Raises OSError."""
+        """Start QEMU. Raises OSError."""
         self._qmp = Qmp()
         self._migration = Migration(self._qmp)
         super().__init__(
             [*arguments, *self._qmp.arguments], folder, timeout, descriptors=[self._qmp.descriptor]
         )
         self._qmp.connected()
-        self._state, self._shared, self._cpus = state, shared, cpus
-        self._facts: set[str] | None = None
+        self._state, self._cpus = state, cpus
         self._asleep, self._behind = architecture.asleep
         self._stopped = self._saved = False
         self._way: _Way | None = None
@@ -155,12 +152,6 @@ class SavingRun(GuestRun):
             self._asked += [(f"x /1xw 0x{place:x}", cpu) for cpu, place in enumerate(places)]
 
     def _save(self) -> None:
-        try:
-            self._facts = handed_over(self._shared, self._folder, MEMBERS)
-        except ArchiveError as error:
-            raise QmpError(f"its facts did not arrive whole: {error}") from error
-        # They would be a part of the state.
-        forget(self._shared)
         self._qmp.send(
             "migrate-set-capabilities", capabilities=[{"capability": "events", "state": True}]
         )
@@ -171,9 +162,6 @@ class SavingRun(GuestRun):
     def _close(self) -> None:
         super()._close()
         self._qmp.close()
-
-    def _received(self, members: Mapping[str, int]) -> set[str] | None:
-        return super()._received(members) if self._facts is None else self._facts
 
     def saved(self) -> set[str] | Failure:
         """The names of the guest's facts, which are in the folder now, or why its machine could not

@@ -136,7 +136,7 @@ class Saving:
         arguments = machine.arguments(kernel.image, archive, folder, shared)
         timeout = machine.guest.timeout
         self.run = SavingRun(
-            arguments, folder, timeout, folder / "machine", shared, architecture, machine.cpus
+            arguments, folder, timeout, folder / "machine", architecture, machine.cpus
         )
 
     def end(self) -> MachineState | Failure:

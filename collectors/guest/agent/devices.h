@@ -14,7 +14,7 @@ void *map_device(unsigned vendor, unsigned device, int bar, size_t *size);
  * The memory that is shared with the host: the second BAR of QEMU's ivshmem-plain
  * (docs/specs/ivshmem-spec.rst). What the host writes: struct request (hold.c), at RECORDS the
  * records, each a struct record, a path, and the content of that file. What we write: how far we are
- * at PHASE, struct answer at ANSWER (hand_over.c), and at RECORDS the result.
+ * at PHASE, struct answer at ANSWER (hand_over.c), and in the upper half the result.
  */
 uint8_t *map_shared(size_t *size);
 #define PHASE 1024

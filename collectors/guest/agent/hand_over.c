@@ -66,19 +66,14 @@ int hand_over(char **names)
 {
 	size_t size;
 	uint8_t *shared = map_shared(&size);
-	/* What was delivered there is unpacked by now. */
-	uint8_t *archive = shared + RECORDS;
-	size_t length = 0, room = size - RECORDS;
+	size_t length = 0, room = size / 2;
 	for (; *names; names++)
-		if (!add_member(*names, archive, &length, room))
-			break;
+		if (!add_member(*names, shared + size / 2, &length, room))
+			return 1;
 	/* Two blocks of zeros end an archive. */
-	if (*names || room - length < 1024) {
-		/* A machine that is saved would keep it. */
-		memset(archive, 0, length);
+	if (room - length < 1024)
 		return 1;
-	}
-	memset(archive + length, 0, 1024);
+	memset(shared + size / 2 + length, 0, 1024);
 	struct answer answer = { 0, length + 1024 };
 	memcpy(shared + ANSWER, &answer, sizeof(answer));
 	__sync_synchronize();

@@ -22,8 +22,6 @@
 
 #define REQUEST 0x31515252464450ULL
 #define SECOND 1000000000LL
-/* For what the kernel does behind the last of init's programs. */
-#define QUIET_NS 200000000
 /* Between arming the watchdog and its stop, and until we wake: no CPU has anything to do then. */
 #define STOP_NS 50000000
 #define SLEEP_NS 60000000
@@ -172,7 +170,6 @@ int hold(void)
 	struct request request;
 	/* Its page is there before the machine is saved. */
 	memset(&request, 0, sizeof(request));
-	sleep_until(now() + QUIET_NS);
 	long long start = now();
 	arm_watchdog(STOP_NS);
 	wait_for_wake(start);
