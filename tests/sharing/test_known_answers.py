@@ -57,7 +57,7 @@ def test_what_is_shared_is_found(
     # What is more: ticks.
     # More than these are a tick's, and of what the kernel does beside: 74 misses in one state.
     assert lines.transfers.sum() / lines.all_ops == pytest.approx(transfers, abs=0.1)
-    assert lines.line_misses.sum() / lines.all_ops == pytest.approx(misses, abs=0.2)
+    assert lines.line_misses.sum() / lines.all_ops == pytest.approx(misses, abs=0.3)
 
 
 def test_a_recording_repeats(restorer: Restorer) -> None:
