@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from profdiff.base.errors import ProfdiffError
 
@@ -52,29 +52,22 @@ def _in_order(ends: Sequence[Connection], count: int) -> Iterator[Any]:
     idle = [*ends, *ends]
     made: dict[int, Any] = {}
     for number in range(count):
-        while True:
+        while number not in made:
             while idle and begun < min(count, number + _AHEAD * len(ends)):
                 with suppress(ConnectionError):
                     idle.pop(0).send(begun)
                 begun += 1
-            for end in _ready(ends, None if number not in made else 0):
+            for end in cast("list[Connection]", wait(ends)):
                 try:
                     part, one = end.recv()
-                except (EOFError, ConnectionResetError):
+                except (EOFError, ConnectionError):
                     raise ProfdiffError("a process that helps was ended: try again") from None
                 made[part] = one
                 idle.append(end)
-            if number in made:
-                break
         found = made.pop(number)
         if isinstance(found, Exception):
             raise found
         yield found
-
-
-def _ready(ends: Sequence[Connection], seconds: float | None) -> list[Connection]:
-    ready = set(wait(ends, seconds))
-    return [end for end in ends if end in ready]
 
 
 def _make(
@@ -94,7 +87,7 @@ def _make(
     while True:
         try:
             part = to.recv()
-        except (EOFError, ConnectionResetError):
+        except (EOFError, ConnectionError):
             return
         made: Made | Exception
         try:
@@ -104,5 +97,5 @@ def _make(
             made = error
         try:
             to.send((part, made))
-        except (BrokenPipeError, ConnectionResetError):
+        except ConnectionError:
             return  # Nobody asks any more.
