@@ -55,10 +55,10 @@ def test_an_old_session_with_counts_and_samples(tmp_path: Path) -> None:
 
 
 @pytest.mark.guest
-def test_every_function_of_a_recording(recorded: Path) -> None:
-    session = Session.open(recorded)
+def test_every_function_of_a_recording(whole_command: Path) -> None:
+    session = Session.open(whole_command)
     (comparison,) = Recordings(session).comparisons()
-    assert agree_all(session, comparison) > 200
+    assert agree_all(session, comparison) > 500
 
 
 @pytest.mark.guest
@@ -82,7 +82,7 @@ def test_three_kernels_of_which_two_are_one(at_a_terminal: Path) -> None:
 def test_samples_of_a_session(counted_and_sampled: Path) -> None:
     session = Session.open(counted_and_sampled)
     exact, sampled = Recordings(session).comparisons()
-    assert agree_all(session, exact, 7) > 50
+    assert agree_all(session, exact, 5) > 70
     assert agree_all(session, sampled, 2) > 60
 
 

@@ -12,7 +12,8 @@ from profdiff.collectors.sharing.lines import SharedLines
 pytestmark = pytest.mark.guest
 
 PROGRAM = Path(__file__).with_name("known.c")
-OPS = 300
+# So many that a tick, some 75 misses, is little beside them.
+OPS = 1500
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +56,8 @@ def test_what_is_shared_is_found(
 ) -> None:
     lines = recorded(restorer, case)
     # What is more: ticks.
-    # More than these are a tick's, and of what the kernel does beside: 74 misses in one state.
-    assert lines.transfers.sum() / lines.all_ops == pytest.approx(transfers, abs=0.1)
-    assert lines.line_misses.sum() / lines.all_ops == pytest.approx(misses, abs=0.3)
+    assert lines.transfers.sum() / lines.all_ops == pytest.approx(transfers, abs=0.05)
+    assert lines.line_misses.sum() / lines.all_ops == pytest.approx(misses, abs=0.1)
 
 
 def test_a_recording_repeats(restorer: Restorer) -> None:
@@ -116,4 +116,4 @@ def test_marks_of_operations_change_no_exact_count_and_turns_hardly_any(
     assert kernels[0] == pytest.approx(kernels[1], rel=0.002)
     _, folder = restorer.run([marked, "fstat-same", str(10 * OPS)])
     turned = int(SharedLines.load(folder / "sharing.bin").instructions.sum())
-    assert turned == pytest.approx(kernels[0], rel=0.02)
+    assert turned == pytest.approx(kernels[0], rel=0.01)

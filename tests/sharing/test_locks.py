@@ -207,19 +207,20 @@ def test_what_is_held_is_what_exact_counts_have_below_the_function(
     profdiff("report", session, "--sharing", "--json", tmp_path / "sharing.json")
     profdiff("report", session, "--json", tmp_path / "exact.json")
     document = json.loads((tmp_path / "sharing.json").read_text())
-    (held,) = (
+    locked = [
         one
         for one in document["held"]
-        if one["data"]["field"] == "mmap_lock" and one["function"] == "vm_mmap_pgoff"
-    )
-    assert held["mode"] == "exclusive"
+        if one["data"]["field"] == "mmap_lock" and one["mode"] == "exclusive"
+    ]
+    (held,) = (one for one in locked if one["function"] == "vm_mmap_pgoff")
     exact = json.loads((tmp_path / "exact.json").read_text())
     functions = exact["metrics"][0]["functions"]
     (maps,) = (one for one in functions if one["name"] == "do_mmap")
     for label in ("old", "new"):
         sums = held["kernels"][label]
-        # A side that waited takes the lock elsewhere (rwsem_down_write_slowpath).
-        assert sums["times"] == pytest.approx(600, abs=6)
+        # A side that waited takes the lock in another function.
+        taken = sum(one["kernels"][label]["times"] for one in locked)
+        assert taken == pytest.approx(600, abs=3)
         inclusive = maps["total"][label] / 600
         # From the locked instruction to the call, and from its return to the release: some 45.
         assert sums["instructions"] / sums["times"] == pytest.approx(inclusive + 45, abs=20)
