@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profdiff.base.temporary import temporary_folder
-from profdiff.collectors.guest import initramfs, machine_state
+from profdiff.collectors.guest import boot_clock, initramfs, machine_state
 from profdiff.collectors.guest.boot import NO_VARIATION, Boot, Variation
 from profdiff.collectors.guest.delivery import Delivery, make_shared
 from profdiff.collectors.guest.machine_state import MachineState
@@ -22,7 +22,7 @@ from profdiff.collectors.records import Failure, Guest
 from profdiff.collectors.workload.files import GuestFile
 
 # What is saved, and how: a state that an older profdiff made otherwise is not found.
-_FORMAT = 1
+_FORMAT = 2
 _POLL_SECONDS = 0.1
 FAILS_BOOTED_TOO = ("boot", "panic", "timeout")
 """Kinds of failure of a machine that is to be saved that its runs would have if they booted."""
@@ -133,7 +133,7 @@ class Saving:
         make_shared(shared, machine.room)
         archive = folder / "initramfs"
         initramfs.build(archive, machine.programs, _OWN, machine.guest.settle, architecture)
-        arguments = machine.arguments(kernel.image, archive, folder, shared)
+        arguments = machine.arguments(kernel.image, archive, folder, shared, boot_clock.ARGUMENTS)
         timeout = machine.guest.timeout
         self.run = SavingRun(
             arguments, folder, timeout, folder / "machine", architecture, machine.cpus
@@ -148,6 +148,10 @@ class Saving:
         told = facts.pop("cpus", None)
         if told and (failure := too_few_cpus(self._folder / told, self._machine.cpus)):
             return failure
+        try:
+            boot_clock.replace_instructions(self._folder / "machine")
+        except ValueError as error:
+            return Failure("qemu", str(error))
 
         def fill(folder: Path) -> dict[str, str]:
             for name in ("machine", "initramfs", *facts.values()):

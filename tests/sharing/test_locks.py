@@ -202,8 +202,8 @@ def test_what_is_held_is_what_exact_counts_have_below_the_function(
     source.write_text(MAPS_AND_UNMAPS)
     session = tmp_path / "s.profdiff"
     kernels = ["--kernel", f"old={old_kernel}", "--kernel", f"new={newest_kernel}"]
-    options = ["--collector", "exact,sharing", "--cpus", "2", "--ops", 600, *kernels]
-    profdiff("record", *options, "-o", session, "--", source, 300)
+    options = ["--collector", "exact,sharing", "--cpus", "2", "--ops", 2000, *kernels]
+    profdiff("record", *options, "-o", session, "--", source, 1000)
     profdiff("report", session, "--sharing", "--json", tmp_path / "sharing.json")
     profdiff("report", session, "--json", tmp_path / "exact.json")
     document = json.loads((tmp_path / "sharing.json").read_text())
@@ -220,7 +220,8 @@ def test_what_is_held_is_what_exact_counts_have_below_the_function(
         sums = held["kernels"][label]
         # A side that waited takes the lock in another function.
         taken = sum(one["kernels"][label]["times"] for one in locked)
-        assert taken == pytest.approx(600, abs=3)
-        inclusive = maps["total"][label] / 600
+        assert taken == pytest.approx(2000, abs=3)
+        inclusive = maps["total"][label] / 2000
+        # A tick while the lock is held is 9 of each.
         # From the locked instruction to the call, and from its return to the release: some 45.
         assert sums["instructions"] / sums["times"] == pytest.approx(inclusive + 45, abs=20)

@@ -1,0 +1,35 @@
+"""The clock of a machine that boots with fewer instructions to a second than it goes on with.
+
+Much of a boot is to wait by reading the clock, for what emulated hardware does at once: Linux
+measures the local APIC's timer for 100 ms. In a machine whose instructions take longer, that is
+fewer of them. All clocks of the guest go by virtual time, which ``-icount`` makes of the number of
+instructions. So a machine goes on at the same time where that number is replaced.
+"""
+
+import mmap
+import re
+from pathlib import Path
+
+# Nanoseconds of an instruction, as a power of two.
+_SHIFT = 3
+ARGUMENTS = ("-icount", f"shift={_SHIFT}")
+"""Of QEMU for such a boot, behind its others."""
+# QEMU's migration stream (migration/savevm.c): a whole section, with the number, name, instance and
+# version of what it is of; then the fields of cpu-timers.c (``vmstate_timers`` and, in a
+# subsection, ``icount_vmstate_timers``), of which the last one is the number of instructions.
+_INSTRUCTIONS = re.compile(
+    rb"\x04.{4}\x05timer.{4}\0\0\0\x02.{24}\x05\x0ctimer/icount\0\0\0\x01.{8}(.{8})", re.DOTALL
+)
+
+
+def replace_instructions(state: Path) -> None:
+    """Let a machine that booted with ``ARGUMENTS`` and was saved to the file ``state`` be restored
+    at the same time by a QEMU without them. Raises OSError, ValueError where its clock is not
+    found."""
+    with state.open("r+b") as file, mmap.mmap(file.fileno(), 0) as content:
+        found = [match.span(1) for match in _INSTRUCTIONS.finditer(content)]
+        if len(found) != 1:
+            raise ValueError("the clock is not where QEMU saves it")
+        start, end = found[0]
+        number = int.from_bytes(content[start:end], "big", signed=True) << _SHIFT
+        content[start:end] = number.to_bytes(8, "big", signed=True)
