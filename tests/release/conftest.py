@@ -1,5 +1,5 @@
-"""The release that is tested: what ``scripts/test --release`` makes, or ``scripts/release --check
-FOLDER`` names."""
+"""The release that is tested: the part that ``scripts/test --image`` makes, or what
+``scripts/release --check FOLDER`` names."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ import pytest
 @pytest.fixture(scope="session")
 def released() -> Path:
     if not (named := os.environ.get("PROFDIFF_RELEASED")):
-        pytest.skip("no release: scripts/test --release makes one")
+        pytest.skip("no release: scripts/test --image makes its image, scripts/release all of it")
     folder = Path(named)
     lock = folder.with_name(f"{folder.name}.lock")
     if lock.exists():

@@ -4,8 +4,8 @@ runs it."""
 from pathlib import Path
 
 import pytest
-from release.roots import debian, within
-from support import ROOT
+from release.roots import debian, run, within
+from support import ROOT, need_program
 
 pytestmark = [pytest.mark.nightly, pytest.mark.network, pytest.mark.guest]
 
@@ -36,3 +36,10 @@ def test_it_installs_and_records(released: Path, tmp_path: Path, number: str, su
         assert "cli." in within(root, f"ls {compiled}")
         within(root, "apt-get purge --quiet=2 --yes profdiff > /dev/null")
         assert not (root / "usr/lib/profdiff").exists()
+
+
+def test_lintian_finds_no_error(released: Path) -> None:
+    """In one of them: they differ only in the version of Python."""
+    need_program("lintian")
+    (package,) = released.glob("profdiff_*~deb13_amd64.deb")
+    run("lintian", "--fail-on", "error", package)
