@@ -18,7 +18,7 @@ from profdiff.collectors.recorder import Recorder, RunJob, Running
 from profdiff.collectors.records import Guest
 from profdiff.collectors.workload.workload import prepare
 
-GUEST = Guest(memory=512, append="", settle=0, timeout=300, restored=True)
+GUEST = Guest(memory=512, append="", settle=5, timeout=300, restored=True)
 
 
 @dataclass

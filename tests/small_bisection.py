@@ -11,7 +11,7 @@ import made_repository
 import small_linux
 import whole_run
 from made_repository import Made, MadeRepository
-from support import EXAMPLE, LIGHT, need_kernel, need_program
+from support import EXAMPLE, need_kernel, need_program
 
 from profdiff.base.cache import cache_folder
 
@@ -29,8 +29,7 @@ class Bisect:
         """Good is c0, and bad the last commit."""
         last = list(self.repository.commits)[-1]
         asked = ["--repo", str(self.repository.folder), "--good", "c0", "--bad", last, "-o"]
-        plain = ["--settle", "0", "--no-call-tree", "--no-observe", "--ops", "4000"]
-        plain += ["--append", LIGHT]
+        plain = ["--no-call-tree", "--no-observe", "--ops", "4000"]
         words = workload or [str(EXAMPLE), "400", "40"]
         program = [sys.executable, "-m", "profdiff", "bisect"]
         return [*program, *asked, str(self.folder / "b"), *plain, *options, "--", *words]

@@ -170,10 +170,9 @@ def workload(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def asked(old_kernel: Path, new_kernel: Path, workload: Path) -> list[str]:
-    """What is recorded in all of these tests: two kernels, with guests that boot quickly."""
+    """What is recorded in all of these tests: two kernels."""
     kernels = ["--kernel", f"old={old_kernel}", "--kernel", f"new={new_kernel}"]
-    options = ["--settle", "0.5", "--no-observe", "--append", "noapictimer"]
-    return [*kernels, *options, "--", str(workload), "500"]
+    return [*kernels, "--no-observe", "--", str(workload), "500"]
 
 
 @pytest.fixture(scope="session")
@@ -185,9 +184,8 @@ def alone(
     source = folder / "calls.c"
     source.write_text(SOURCE)
     kernels = ["--kernel", f"old={old_kernel}", "--kernel", f"new={new_kernel}"]
-    options = ["--settle", "0.5", "--no-observe", "--append", "noapictimer"]
     session = folder / "s.profdiff"
-    profdiff("record", *kernels, *options, "-o", session, "--", source, "500", cwd=folder)
+    profdiff("record", *kernels, "--no-observe", "-o", session, "--", source, "500", cwd=folder)
     return counts(session)
 
 

@@ -24,9 +24,7 @@ def test_a_guest_that_sends_without_end(
     script.write_text("#!/bin/sh\nexec yes > /dev/ttyS1\n")
     script.chmod(0o755)
     image, command = new_kernel / "bzImage", [str(script)]
-    (result,) = run_guests(
-        qemu, image, command, tmp_path, count=1, calls=False, append=LIGHT, restored=False
-    )
+    (result,) = run_guests(qemu, image, command, tmp_path, count=1, calls=False)
     assert result.failure
     assert result.failure.kind == "protocol"
     assert "more than 1 MiB" in result.failure.message
@@ -81,7 +79,9 @@ def test_fewer_processors_than_asked_for(
 
 
 @pytest.mark.guest
-@pytest.mark.parametrize("small_disk", ["16k", "128k"], indirect=True)
+@pytest.mark.parametrize(
+    "small_disk", [pytest.param("16k", marks=pytest.mark.nightly), "128k"], indirect=True
+)
 def test_a_disk_that_is_full_is_told(qemu: Qemu, new_kernel: Path, small_disk: Path) -> None:
     """Before the guest sent its files, or while it did; the plugin can write neither its counts nor
     that it cannot."""

@@ -39,9 +39,7 @@ int main(int argc, char **argv)
 
 @pytest.fixture
 def runs(qemu: Qemu, new_kernel: Path, tmp_path: Path) -> Restorer:
-    made = Restorer(qemu, new_kernel / "bzImage", tmp_path / "runs", calls=False)
-    made.guest = replace_guest(made.guest, append=LIGHT, memory=256)
-    return made
+    return Restorer(qemu, new_kernel / "bzImage", tmp_path / "runs", calls=False)
 
 
 @pytest.mark.parametrize("words", [[], ["noise"]])
@@ -86,7 +84,7 @@ def test_a_workload_that_fills_the_disk(runs: Restorer) -> None:
 def test_a_kernel_that_does_not_boot_is_no_reason_to_boot_the_others(
     runs: Restorer, tmp_path: Path
 ) -> None:
-    runs.guest = replace_guest(runs.guest, append=f"{LIGHT} rdinit=/nowhere")
+    runs.guest = replace_guest(runs.guest, append="rdinit=/nowhere")
     result, _ = runs.run([EXAMPLE, "4", "5"])
     assert result.failure
     assert result.failure.kind == "boot"
@@ -97,16 +95,8 @@ def test_all_guests_boot_where_a_machine_cannot_be_restored(
 ) -> None:
     """One line says why, the session knows it, and resuming goes on like that."""
     session, kernel = tmp_path / "s", new_kernel
-    words = [
-        "--kernel",
-        f"a={kernel}",
-        "--aa",
-        "1",
-        "--settle",
-        "0",
-        "--append",
-        f"pci=off {LIGHT}",
-    ]
+    words = ["--kernel", f"a={kernel}", "--aa", "1", "--repeat", "1", "--settle", "0"]
+    words += ["--append", f"pci=off {LIGHT}"]
     words += ["--no-call-tree", "-o", str(session), "--restore"]
     command = ["--", EXAMPLE, "4", "5"]
     told = profdiff("record", *words, *command).stderr
@@ -123,7 +113,7 @@ def test_all_guests_boot_where_a_machine_cannot_be_restored(
 
 def test_a_session_never_mixes(new_kernel: Path, tmp_path: Path) -> None:
     session = tmp_path / "s"
-    words = ["--kernel", f"a={new_kernel}", "--aa", "1", "--settle", "0", "--append", LIGHT]
+    words = ["--kernel", f"a={new_kernel}", "--aa", "1"]
     words += ["--no-call-tree", "-o", str(session)]
     command = ["--", EXAMPLE, "4", "5"]
     profdiff("record", "--restore", *words, *command)

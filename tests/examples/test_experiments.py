@@ -109,6 +109,7 @@ def test_one_is_recorded(old_kernel: Path, new_kernel: Path, tmp_path: Path) -> 
     assert change > 20
 
 
+@pytest.mark.nightly
 @pytest.mark.guest
 @pytest.mark.network
 @pytest.mark.usefixtures("qemu", "arm64_qemu")

@@ -114,6 +114,7 @@ def test_annotate_and_classes(recorded_riscv64: Path) -> None:
     assert "on riscv64" in profdiff("mail", recorded_riscv64).stdout.replace("\n", " ")
 
 
+@pytest.mark.nightly
 def test_varied_states(riscv64_qemu: Qemu, riscv64_kernel: KernelFiles, tmp_path: Path) -> None:
     """Mappings are made beside the program by lending it system calls."""
     kernels = [f"--kernel={label}={riscv64_kernel.spec}" for label in ("a", "b")]

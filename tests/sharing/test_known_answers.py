@@ -68,6 +68,7 @@ def test_a_recording_repeats(restorer: Restorer) -> None:
     assert len(files) == 1
 
 
+@pytest.mark.nightly
 def test_booted_guests_find_the_same(restorer: Restorer) -> None:
     booted = restorer.with_guest("booted", restored=False)
     one, other = (recorded(which, "fstat-same") for which in (restorer, booted))

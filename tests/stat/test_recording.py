@@ -108,6 +108,7 @@ def test_a_machine_without_perf(
     assert "perf is missing: install linux-perf" in line
 
 
+@pytest.mark.nightly
 @pytest.mark.guest
 @pytest.mark.network
 def test_arm64_guests_count_the_same_each_time(workload: Path, tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """What the suite counts between two kernels: the same per op with twice the ops, and the regression
 of examples/mprotect-pte-batching.
 
-A sample of the cells, of which a nightly run has sixteen times as many. With PROFDIFF_WHOLE_SUITE,
-all of them: a quarter of an hour.
+A sample of the cells, of which a nightly run has 32 times as many. With PROFDIFF_WHOLE_SUITE, all
+of them: a quarter of an hour.
 """
 
 import json
@@ -21,7 +21,7 @@ WITHIN = 0.01
 KERNELS = ("v6.12.107", "v7.1.8")
 WHOLE = "PROFDIFF_WHOLE_SUITE" in os.environ
 # Each so manyth cell is in the sample; one call records so many cells.
-STEP, PART = 1 if WHOLE else 17 if extent.is_nightly() else 16 * 17, 100
+STEP, PART = 1 if WHOLE else 17 if extent.is_nightly() else 32 * 17, 100
 
 
 def _toml(value: object) -> str:

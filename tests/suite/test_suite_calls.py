@@ -17,7 +17,7 @@ from goldens import check_golden
 from suite_cells import FOLDER, cells, files, workloads
 from support import need_program
 
-pytestmark = pytest.mark.build
+pytestmark = [pytest.mark.build, pytest.mark.nightly]
 
 DOCUMENT = FOLDER / "calls.md"
 # Marks that strace sees: no other program asks prctl() for these. They leave errno alone.

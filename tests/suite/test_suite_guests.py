@@ -4,21 +4,19 @@ import filecmp
 from pathlib import Path
 
 import pytest
-from support import LIGHT, error_line, profdiff
+from support import error_line, profdiff
 
 from profdiff.session import manifest as m
 from profdiff.session.suite import Suite
 
 _SUITE = """
-settle = 0.1
 observe = false
-append = "{light}"
 
 [[workload]]
 name = "call"
 tags = ["floor"]
-command = ["call.c", "{{what}}"]
-sweep = {{ what = ["here", "absent"] }}
+command = ["call.c", "{what}"]
+sweep = { what = ["here", "absent"] }
 ops = 10
 
 [[workload]]
@@ -51,7 +49,7 @@ int main(int argc, char **argv)
 @pytest.mark.guest
 def test_a_suite_from_shards_is_that_of_one_process(old_kernel: Path, tmp_path: Path) -> None:
     (tmp_path / "call.c").write_text(_SOURCE)
-    (tmp_path / "s.toml").write_text(_SUITE.format(light=LIGHT))
+    (tmp_path / "s.toml").write_text(_SUITE)
     words = ["--suite", "s.toml", "--kernel", f"base={old_kernel}", "--aa", "1", "--jobs", "1"]
 
     only = profdiff("record", *words, "--only", "call/h*", cwd=tmp_path)
