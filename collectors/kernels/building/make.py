@@ -150,6 +150,8 @@ def clean_environment() -> dict[str, str]:
         "KBUILD_BUILD_VERSION": "1",
         "SOURCE_DATE_EPOCH": "1767225600",
         "CCACHE_NOHASHDIR": "1",
+        # Known by the files that the compiler says it read, instead of preprocessing each first.
+        "CCACHE_DEPEND": "1",
     }
 
 
