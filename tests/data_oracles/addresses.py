@@ -53,6 +53,8 @@ class Kernel:
 
     def __init__(self, vmlinux: Path, logged: Logged) -> None:
         self.types, self.symbols = KernelTypes(vmlinux), Symbols(vmlinux)
+        # At once: each reading goes through all types of the file.
+        self.types.load({*_PAGES, *_HEADS, "kmem_cache", "task_struct"})
         self._states = [
             Memory(path, self.symbols, self.types) for path in (logged.before, logged.after)
         ]
