@@ -12,6 +12,7 @@ from pathlib import Path
 import extent
 import pytest
 import whole_run
+from chromium import whole_browser
 from support import (
     EXAMPLE,
     IMPORTED,
@@ -33,6 +34,8 @@ from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.userland import foreign_busybox
 from profdiff.collectors.kernels.files import KernelFiles, module_files
 from profdiff.collectors.kernels.kinds.registry import parse
+
+__all__ = ["whole_browser"]
 
 
 def pytest_sessionstart() -> None:

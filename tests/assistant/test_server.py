@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,9 @@ def asked(folder: Path, questions: list[tuple[str, dict[str, Any]]], *options: s
                 answers.append((bool(found.is_error), content.text))
             return tools, answers
 
-    return anyio.run(ask)
+    # The thread of the tests may have the loop of a browser.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(anyio.run, ask).result()
 
 
 @pytest.fixture(scope="module")
