@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -39,15 +39,18 @@ def main(targets: Sequence[Target] = TARGETS) -> int:
     if asked.list:
         print("\n".join(known))
         return 0
-    unknown = [name for name in asked.target if name not in known]
+    # "name=cases": so many of this target.
+    named = [name.partition("=") for name in asked.target]
+    unknown = [name for name, _, _ in named if name not in known]
     if unknown:
         sys.exit(f"fuzz: there is no target {unknown[0]}: there are {', '.join(known)}")
-    chosen = [known[name] for name in asked.target] or list(targets)
+    chosen = [known[name] for name, _, _ in named] or list(targets)
+    cases = {name: int(number) for name, _, number in named if number}
     if asked.case is not None or asked.input or asked.minimise or asked.seeds:
         if len(chosen) != 1:
             sys.exit("fuzz: name the one target that this is for")
         return _one(chosen[0], asked)
-    return _all(chosen, asked)
+    return _all(chosen, asked, cases)
 
 
 def _arguments() -> argparse.Namespace:
@@ -76,7 +79,7 @@ def _minutes(text: str) -> float:
         raise argparse.ArgumentTypeError(f"write the minutes first: 10 {text}") from None
 
 
-def _all(chosen: list[Target], asked: argparse.Namespace) -> int:
+def _all(chosen: list[Target], asked: argparse.Namespace, cases: Mapping[str, int]) -> int:
     print(f"seed {asked.seed}", _line(*_HEAD), sep="\n", flush=True)
     status, total, end = 0, 0, time.monotonic() + 60 * asked.minutes
     for number, target in enumerate(chosen):
@@ -87,8 +90,9 @@ def _all(chosen: list[Target], asked: argparse.Namespace) -> int:
             continue
         # What one leaves of its time goes to those behind it.
         now = time.monotonic()
-        deadline = None if asked.cases else now + (end - now) / (len(chosen) - number)
-        last = asked.cases - 1 if asked.cases else None
+        most = cases.get(target.name, asked.cases)
+        deadline = None if most else now + (end - now) / (len(chosen) - number)
+        last = most - 1 if most else None
         plan = Plan(
             target, seeds, asked.seed, asked.folder, 0, last, deadline, jobs=max(asked.jobs, 1)
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from extent import is_nightly
 from perf_data.writer import (
     CALLCHAIN,
     CONTEXT_KERNEL,
@@ -237,7 +238,8 @@ def test_real_recordings(tmp_path: Path, options: list[str]) -> None:
     path = tmp_path / "perf.data"
     command = ["perf", "record", "-q", "-e", "cpu-clock", "-c", "100000", "-g", *options]
     command += [] if "-o" in options else ["-o", str(path)]
-    command += ["--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8; do ls -lR /usr/lib >/dev/null; done"]
+    times = " ".join("12345678"[: 8 if is_nightly() else 2])
+    command += ["--", "sh", "-c", f"for i in {times}; do ls -lR /usr/lib >/dev/null; done"]
     result = subprocess.run(command, capture_output=True, check=False)
     if result.returncode != 0:
         pytest.skip(f"perf may not record here: {result.stderr.decode()[-200:]}")
@@ -252,7 +254,7 @@ def test_real_recordings(tmp_path: Path, options: list[str]) -> None:
         path = packed
     data = PerfData.open(str(path))
     assert int(data.entry_weight.sum()) == events
-    assert data.statistics["samples"] == events // 100_000
+    assert data.statistics["samples"] == events // 100_000 > 1_000
     assert data.statistics["unknown_records"] == {}
     assert data.statistics["malformed"] == 0
 

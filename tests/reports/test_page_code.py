@@ -459,7 +459,7 @@ SMOOTH = """() => new Promise(done => {
   requestAnimationFrame(step); })"""
 
 
-@pytest.mark.parametrize("width", [1000, 2500])
+@pytest.mark.parametrize("width", [1000, pytest.param(2500, marks=pytest.mark.nightly)])
 def test_a_function_of_5000_instructions_scrolls_smoothly(
     browser: Any, tmp_path: Path, width: int
 ) -> None:

@@ -1,7 +1,7 @@
 """Inline trees of whole units, read by pyelftools. Slow and plain, to be seen to be right."""
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,16 +40,17 @@ class Unit:
         return next(filter(None, (root.chain(address) for root in self.roots)), [])
 
 
-def spans(elf: ELFFile, wanted: set[str]) -> list[Unit]:
-    """The units whose name is wanted."""
+def spans(elf: ELFFile, addresses: Iterable[int]) -> dict[str, Unit]:
+    """The units that have these addresses, by name. All units of a kernel would take long."""
     dwarf = elf.get_dwarf_info()
-    found = []
-    for unit in dwarf.iter_CUs():
+    places = dwarf.get_aranges()
+    found = {}
+    for address in addresses:
+        unit = dwarf.get_CU_at(places.cu_offset_at_addr(address))
         top = unit.get_top_DIE()
+        reader = _Reader(dwarf, unit)
         name = top.attributes["DW_AT_name"].value.decode()
-        if name in wanted:
-            reader = _Reader(dwarf, unit)
-            found.append(Unit(list(reader.frames(top))))
+        found[name] = Unit(list(reader.frames(top)))
     return found
 
 

@@ -18,8 +18,9 @@ from support import need_program
 from profdiff.base.errors import ProfdiffError
 from profdiff.collectors.kernels.debian import fetch
 
-# GCC 12 and GCC 14; the newer one has Rust, too.
-SUITES = ["bookworm-backports", "trixie-backports"]
+# GCC 12 and GCC 14; the newer one has Rust, too. What GCC 12 does at entries is in
+# test_small_elf.py.
+SUITES = [pytest.param("bookworm-backports", marks=pytest.mark.nightly), "trixie-backports"]
 SEED = 20261
 #: So many that more than COVERED of them lie in functions with debug information.
 ADDRESSES = 23_000

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from extent import is_nightly
 from oracles import llvm_chains
 from support import need_program
 
@@ -93,7 +94,13 @@ def test_programs_equal_llvm_symbolizer(
     compile_c: Compile, tmp_path: Path, flags: tuple[str, ...]
 ) -> None:
     elf = compile_c(*flags)
-    names = check_against_llvm(elf, tmp_path, section(elf, ".text"), 0)
+    svma = section(elf, ".text")
+    if flags == ("-static",) and not is_nightly():
+        # The program itself, and of the C library behind it every tenth address.
+        end = SymbolIndex.open(str(elf)).symbol_address("__libc_start_main")
+        assert end
+        svma = svma[(svma < end) | (svma % 10 == 0)]
+    names = check_against_llvm(elf, tmp_path, svma, 0)
     assert "outer/middle/inner" in names
     assert "recursive/factorial" in names or flags == ("-O0",) or "recursive" in names
 
