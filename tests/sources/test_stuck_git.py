@@ -74,12 +74,13 @@ def _left(folder: Path) -> list[str]:
 def test_what_works_or_talks_is_not_ended(
     made: MadeRepository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A program in place of git, which computes for three seconds, and then says a word at a
-    time."""
+    """A program in place of git, which computes now and then for four seconds, and then says a
+    word at a time."""
     slow = tmp_path / "bin/git"
     slow.parent.mkdir()
     slow.write_text(
-        "#!/bin/sh\nend=$(($(date +%s) + 4))\nwhile [ $(date +%s) -lt $end ]; do :; done\n"
+        "#!/bin/sh\nend=$(($(date +%s) + 4))\nwhile [ $(date +%s) -lt $end ]; do sleep 0.1\n"
+        "  n=0; while [ $n -lt 20000 ]; do n=$((n + 1)); done\ndone\n"
         "for word in 1 2 3 4; do echo $word; sleep 1; done\n"
     )
     slow.chmod(0o755)

@@ -6,6 +6,7 @@ import posixpath
 import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -138,6 +139,12 @@ class Nm:
         """Whether a label at ``start`` can reach ``address``: it does not leave its section."""
         section = bisect.bisect_right(self._sections, (start, 2**64)) - 1
         return section >= 0 and address < self._sections[section][1]
+
+
+@cache
+def nm_of(elf: Path) -> Nm:
+    """The same for all tests of a process."""
+    return Nm(elf)
 
 
 def _sections(elf: Path) -> list[tuple[int, int]]:

@@ -3,7 +3,6 @@
 differences.md explains each class of difference that is allowed here.
 """
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -12,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from elftools.elf.elffile import ELFFile
-from oracles import Frame, Nm, built_in, chains, difference, frames, llvm_halves, sample
+from oracles import Frame, built_in, chains, difference, frames, llvm_halves, nm_of, sample
 from support import need_program
 
 from profdiff.base.errors import ProfdiffError
@@ -90,7 +89,7 @@ def classes(
     vmlinux: Path, addresses: np.ndarray
 ) -> Iterable[tuple[int, str | None, list[Frame], list[Frame]]]:
     """Each address, its class of difference, profdiff's chain and llvm-symbolizer's."""
-    folder, result, nm = built_in(vmlinux), chains(vmlinux, addresses), Nm(vmlinux)
+    folder, result, nm = built_in(vmlinux), chains(vmlinux, addresses), nm_of(vmlinux)
     others = llvm_halves(vmlinux, addresses, folder)
     entries: list[tuple[int, list[Frame], list[Frame]]] = []
     for i, (address, other) in enumerate(zip(addresses.tolist(), others, strict=True)):
@@ -149,7 +148,7 @@ def test_chains_equal_llvm_symbolizers(vmlinux: Path) -> None:
 
 def test_symbols_are_nms(vmlinux: Path) -> None:
     addresses = sample(vmlinux, 5_000, SEED + 1)
-    result, nm = chains(vmlinux, addresses), Nm(vmlinux)
+    result, nm = chains(vmlinux, addresses), nm_of(vmlinux)
     for i, address in enumerate(addresses):
         symbol, covering = result.strings[result.symbol[i]], nm.covering(int(address))
         assert symbol in covering or (not symbol and not covering), hex(address)
@@ -162,7 +161,7 @@ def test_an_entry_is_its_functions(vmlinux: Path) -> None:
         table = ELFFile(file).get_section_by_name(".symtab")
         starts = [
             symbol["st_value"]
-            for symbol in itertools.islice(table.iter_symbols(), 40_000, 60_000)
+            for symbol in map(table.get_symbol, range(40_000, min(60_000, table.num_symbols())))
             if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_size"] > 24
         ]
     first = np.array(starts[::3], np.uint64)

@@ -12,7 +12,7 @@ import pyelftools_oracle
 import pytest
 from elftools.elf.elffile import ELFFile
 from extent import examples
-from oracles import Nm, built_in, chains, difference, frames, llvm_halves, sample
+from oracles import built_in, chains, difference, frames, llvm_halves, nm_of, sample
 from support import need_program
 
 from profdiff.symbolization._native import SymbolIndex
@@ -46,7 +46,7 @@ def test_chains_equal_llvm_symbolizers(
     addresses = sample(vmlinux, ADDRESSES, SEED)
     folder = built_in(vmlinux)
     result = chains(vmlinux, addresses)
-    nm = Nm(vmlinux)
+    nm = nm_of(vmlinux)
     others = llvm_halves(vmlinux, addresses, folder)
     counts: Counter[str] = Counter()
     undocumented = []
@@ -68,7 +68,7 @@ def test_chains_equal_llvm_symbolizers(
 def test_symbols_are_nms(release: str, fixture_vmlinux: Callable[[str], Path]) -> None:
     vmlinux = fixture_vmlinux(release)
     addresses = sample(vmlinux, 5_000, SEED + 1)
-    result, nm = chains(vmlinux, addresses), Nm(vmlinux)
+    result, nm = chains(vmlinux, addresses), nm_of(vmlinux)
     for i, address in enumerate(addresses):
         symbol, covering = result.strings[result.symbol[i]], nm.covering(int(address))
         assert symbol in covering or (not symbol and not covering), hex(address)
