@@ -14,6 +14,12 @@ from extent import examples
 from support import need_program
 
 FUNCTIONS = 60
+# In the usual run both compilers and both architectures, not each with each.
+USUAL = ("gcc", "clang-arm64")
+EACH = [
+    pytest.param(one, id=one.name, marks=[] if one.name in USUAL else pytest.mark.nightly)
+    for one in COMPILERS
+]
 FLAGS = [
     ("-O2", "-gdwarf-5"),
     ("-O1", "-gdwarf-4"),
@@ -48,7 +54,7 @@ def _shown(verdict: Verdict) -> str:
 
 @pytest.mark.build
 @pytest.mark.slow
-@pytest.mark.parametrize("compiler", COMPILERS, ids=[one.name for one in COMPILERS])
+@pytest.mark.parametrize("compiler", EACH)
 def test_no_access_gets_a_name_that_its_line_does_not_have(
     compiler: Compiler, tmp_path: Path
 ) -> None:
