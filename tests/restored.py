@@ -18,6 +18,18 @@ from profdiff.collectors.recorder import Recorder, RunJob, Running
 from profdiff.collectors.records import Guest
 from profdiff.collectors.workload.workload import prepare
 
+# A shell's command that lets the guest panic: the kernel does where a group is out of memory, too
+# (Documentation/admin-guide/sysctl/vm.rst), and a small one soon is.
+PANICS = """
+mkdir /work/groups
+mount -t cgroup2 none /work/groups
+echo +memory > /work/groups/cgroup.subtree_control
+mkdir /work/groups/small
+echo 4M > /work/groups/small/memory.max
+echo 0 > /work/groups/small/cgroup.procs
+echo 2 > /proc/sys/vm/panic_on_oom
+tail /dev/zero
+"""
 GUEST = Guest(memory=512, append="", settle=5, timeout=300, restored=True)
 
 

@@ -47,7 +47,8 @@ for program in cc gcc ld cargo rustc make; do
 	if command -v $program; then exit 1; fi
 done
 python3 -m venv venv
-pip install --quiet --no-index --find-links wheels "$(echo wheels/profdiff-*.whl)[cluster]"
+wheel=$(echo wheels/profdiff-*.whl)
+pip install --quiet --no-compile --no-index --find-links wheels "$wheel[cluster]"
 profdiff --version
 """
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from restored import Restorer, replace_guest
+from restored import PANICS, Restorer, replace_guest
 from support import EXAMPLE, LIGHT, error_line, profdiff
 
 from profdiff.collectors.guest.qemu import Qemu
@@ -56,8 +56,7 @@ def test_a_guest_that_hands_over_garbage(
 
 
 def test_a_panic_in_the_workload(runs: Restorer) -> None:
-    command = "echo 2 > /proc/sys/vm/panic_on_oom; tail /dev/zero"
-    result, _ = runs.run(["sh", "-c", command])
+    result, _ = runs.run(["sh", "-c", PANICS])
     assert result.failure
     assert result.failure.kind == "panic"
     assert "compulsory panic_on_oom is enabled" in result.failure.message

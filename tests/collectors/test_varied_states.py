@@ -78,7 +78,7 @@ def test_a_state_is_arranged_around_the_workload(
     assert outcome.window is not None
     assert (folder / "observed").exists()
     for number in (1, 2):
-        variation = Variation.of_state(0, number, 0)
+        variation = Variation.of_state(0, number, GUEST.settle)
         outcome, folder = runs.run([program], variation)
         assert outcome.failure is None
         assert outcome.window is not None and outcome.window.count == 1
@@ -98,7 +98,7 @@ def test_arranging_is_not_counted(
     runs = Restorer(qemu, new_kernel / "bzImage", tmp_path / "runs")
     plain, _ = runs.run([program])
     state = VariedState(60, 0, 0, 0, 0, 0, 0, 0)
-    varied, _ = runs.run([program], Variation(1, 0, state))
+    varied, _ = runs.run([program], Variation(1, GUEST.settle, state))
     assert varied.window is not None
     assert (varied.window.kind, varied.window.count) == ("command", 2)
     counts = [one.measured[0].values[0] for one in (plain, varied)]
@@ -113,7 +113,7 @@ def test_a_booted_guest_has_states_too(
     program = compile_c("seen", SEEN, "-static", "-DMARKS")
     guest = replace_guest(GUEST, restored=False)
     runs = Restorer(qemu, new_kernel / "bzImage", tmp_path / "runs", guest=guest)
-    variation = Variation.of_state(0, 1, 0)
+    variation = Variation.of_state(0, 1, GUEST.settle)
     found = []
     for each in (Variation(), variation):
         outcome, folder = runs.run([program], each)
@@ -131,7 +131,7 @@ def test_arm64(
     source = tmp_path / "seen.c"
     source.write_text("#define MARKS\n" + SEEN)
     runs = Restorer(arm64_qemu, arm64_kernel.image, tmp_path / "runs")
-    variation = Variation.of_state(0, 1, 0)
+    variation = Variation.of_state(0, 1, GUEST.settle)
     found = []
     for each in (Variation(), variation):
         outcome, folder = runs.run([source], each)

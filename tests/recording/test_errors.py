@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from restored import PANICS
 from support import EXAMPLE, LIGHT, RESTORED, error_line, profdiff
 
 from profdiff.collectors.guest.initramfs import guest_resources
@@ -262,9 +263,7 @@ def test_a_kernel_that_never_starts_init(two: list[str], tmp_path: Path) -> None
 
 @pytest.mark.guest
 def test_a_kernel_that_panics(two: list[str], tmp_path: Path) -> None:
-    body = "echo 2 > /proc/sys/vm/panic_on_oom; tail /dev/zero"
-    memory = ["--memory", "96M"]
-    line, session = failed_record(tmp_path, *two, *FAILS, *memory, "--", script(tmp_path, body))
+    line, session = failed_record(tmp_path, *two, *FAILS, "--", script(tmp_path, PANICS))
     assert "the kernel panicked: Out of memory: compulsory panic_on_oom is enabled" in line
     failure = session.manifest.runs[0].failure
     assert failure

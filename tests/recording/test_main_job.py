@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import whole_run
-from support import EXAMPLE, LIGHT, error_line, profdiff
+from support import EXAMPLE, RESTORED, error_line, profdiff
 
 from profdiff.recording.run import gnu_build_id
 from profdiff.session import manifest as m
@@ -107,15 +107,13 @@ def test_the_booted_kernel_must_be_the_debug_elfs(
     """Also where the image does not tell its build id: what the guest says decides. Here a session
     that expects another one stands for such an image."""
     session = tmp_path / "s.profdiff"
-    command = ["record", "--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}"]
-    command += ["--no-restore", "--collector", "timed", "--no-observe", "--append", LIGHT]
-    command += ["-o", str(session), "--jobs", "1", "--settle", "0", "--timeout", "1"]
-    profdiff(*command, "--", "/bin/true", status=2)
+    command = ["record", *RESTORED, "--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}"]
+    command += ["--collector", "timed", "--no-observe", "-o", str(session), "--", "/bin/false"]
+    profdiff(*command, status=2)
     text = (session / "manifest.json").read_text()
     booted, other = "677a0be9a4adff4f7c616bf3f449ce2259e39c71", "ab" * 20
     (session / "manifest.json").write_text(text.replace(booted, other))
-    command[-1] = "100"
-    result = profdiff(*command, "--", "/bin/true", status=2)
+    result = profdiff(*command, status=2)
     assert booted in error_line(result)
     assert other in error_line(result)
 
@@ -152,7 +150,7 @@ def resumed(
 ) -> Resumed:
     session = tmp_path_factory.mktemp("resumed") / "s.profdiff"
     command = ["record", "--kernel", f"old={old_kernel}", "--kernel", f"new={new_kernel}"]
-    command += ["--no-call-tree", "--append", LIGHT, "--jobs", "1", "-o", str(session)]
+    command += ["--no-call-tree", "--jobs", "1", "-o", str(session)]
     command += ["--", str(EXAMPLE), "400", "20"]
     with whole_run.processors(1):
         process = subprocess.Popen(
