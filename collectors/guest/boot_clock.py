@@ -1,9 +1,9 @@
-"""The clock of a machine that boots with fewer instructions to a second than it goes on with.
+"""The clock of a machine while it boots.
 
-Much of a boot is to wait by reading the clock, for what emulated hardware does at once: Linux
-measures the local APIC's timer for 100 ms. In a machine whose instructions take longer, that is
-fewer of them. All clocks of the guest go by virtual time, which ``-icount`` makes of the number of
-instructions. So a machine goes on at the same time where that number is replaced.
+A kernel that boots waits by reading the clock: Linux measures the local APIC's timer for 100 ms.
+Where an instruction takes longer, that is fewer instructions. All clocks of a guest show virtual
+time, which QEMU calculates from the number of instructions (``-icount``). With another number in
+its saved state, a machine goes on at the same time, and its instructions take less.
 """
 
 import mmap
