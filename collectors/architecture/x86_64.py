@@ -59,7 +59,7 @@ CONFIG_KVM_GUEST=y
 # Unpacked in less time than tinyconfig's XZ, at each boot.
 CONFIG_KERNEL_GZIP=y
 CONFIG_KERNEL_XZ=n
-# For hardware that no guest has.
+# Drivers of hardware that guests do not have.
 CONFIG_ACPI_AC=n
 CONFIG_ACPI_BATTERY=n
 CONFIG_ACPI_FAN=n
