@@ -39,11 +39,12 @@ def main(targets: Sequence[Target] = TARGETS) -> int:
     if asked.list:
         print("\n".join(known))
         return 0
-    # "name=cases": so many of this target.
     named = [name.partition("=") for name in asked.target]
     unknown = [name for name, _, _ in named if name not in known]
     if unknown:
         sys.exit(f"fuzz: there is no target {unknown[0]}: there are {', '.join(known)}")
+    if wrong := [word for _, sign, word in named if sign and not word.isdecimal()]:
+        sys.exit(f"fuzz: {wrong[0]!r} is not a number of cases: write NAME=1000")
     chosen = [known[name] for name, _, _ in named] or list(targets)
     cases = {name: int(number) for name, _, number in named if number}
     if asked.case is not None or asked.input or asked.minimise or asked.seeds:
@@ -56,7 +57,9 @@ def main(targets: Sequence[Target] = TARGETS) -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/fuzz", description=__doc__)
     parser.add_argument("minutes", type=_minutes, nargs="?", default=1.0, metavar="MINUTES")
-    parser.add_argument("target", nargs="*", metavar="TARGET")
+    parser.add_argument(
+        "target", nargs="*", metavar="TARGET", help="NAME, or NAME=CASES for so many of this one"
+    )
     today = int(date.today().strftime("%Y%m%d"))
     parser.add_argument("--seed", type=int, default=today, help="[default: the date]")
     parser.add_argument("--cases", type=int, help="so many of each target, instead of a time")

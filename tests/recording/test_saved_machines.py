@@ -106,7 +106,7 @@ def test_runs_of_all_workloads_know_of_a_kernel_that_hangs(
     made = machines.saved(each, 2, said.append).each  # type: ignore[arg-type]
     assert said == ["saves 2 machines to be restored"]
     assert [one.machines for one in made] == [{"hangs": HANGS, "good": STATE}] * 2
-    guest = Guest(memory=512, append="", settle=5, timeout=300, restored=True)
+    guest = Guest(memory=512, append="", settle=0, timeout=300, restored=True)
     qemu = Qemu(Path("qemu"), "7.2", ARCHITECTURES[0])
     for one in made:
         workload = PreparedWorkload(("true",), ("true",), "program", has_marks=False)
@@ -134,7 +134,7 @@ def test_all_boot_where_one_cannot_be_saved(
     monkeypatch.setattr(machines, "_wanted", lambda *_: wanted.items())
     said: list[str] = []
     described = manifest(["base", "new"])
-    guest = m.Guest(memory=512, append="", settle=5, timeout=300, restored=True)
+    guest = m.Guest(memory=512, append="", settle=0, timeout=300, restored=True)
     one = Planned(tmp_path / "one", m.replace(described, guest=guest))
     (made,) = machines.saved([one], 2, said.append).each  # type: ignore[list-item]
     reason = f"k: {REFUSED.message}"
