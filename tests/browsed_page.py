@@ -37,12 +37,6 @@ Object.defineProperties(globalThis, { tree: { get: () => tree }, names: { get: (
 """
 
 
-@pytest.fixture(scope="module")
-def browser(whole_browser: Any) -> Any:
-    """Debian's Chromium, driven by playwright."""
-    return whole_browser
-
-
 @contextmanager
 def opened(browser: Any, file: Path, width: int = 1440) -> Iterator[Any]:
     """A page of a site, which has no problems."""

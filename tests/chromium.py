@@ -9,7 +9,7 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def whole_browser() -> Iterator[Any]:
+def browser() -> Iterator[Any]:
     """Debian's Chromium, driven by playwright."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     chromium = shutil.which("chromium")

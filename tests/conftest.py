@@ -12,7 +12,7 @@ from pathlib import Path
 import extent
 import pytest
 import whole_run
-from chromium import whole_browser
+from chromium import browser
 from support import (
     EXAMPLE,
     IMPORTED,
@@ -35,7 +35,7 @@ from profdiff.collectors.guest.userland import foreign_busybox
 from profdiff.collectors.kernels.files import KernelFiles, module_files
 from profdiff.collectors.kernels.kinds.registry import parse
 
-__all__ = ["whole_browser"]
+__all__ = ["browser"]
 
 
 def pytest_sessionstart() -> None:

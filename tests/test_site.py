@@ -13,11 +13,9 @@ from urllib.parse import unquote, urlsplit
 import made_atlas
 import made_repository
 import pytest
-from browsed_page import axe, browser
+from browsed_page import axe
 from made_repository import Made
 from support import IMPORTED, ROOT, need_program
-
-__all__ = ["browser"]
 
 
 @pytest.fixture(scope="module")

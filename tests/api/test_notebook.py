@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed_page import HOSTILE, browser  # noqa: F401 - a fixture
+from browsed_page import HOSTILE
 from synthetic_joint import POINTS, example, joint, part
 from synthetic_session import exact_session
 
@@ -69,7 +69,7 @@ def test_parts_and_suites(tmp_path: Path) -> None:
 
 
 def test_a_browser_shows_it_in_the_sandbox(
-    browser: Any,  # noqa: F811 - the fixture
+    browser: Any,
     tmp_path: Path,
 ) -> None:
     exact_session(tmp_path / "s.profdiff")

@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from browsed_page import Page, browser
+from browsed_page import Page
 from goldens import check_schema
 from support import ROOT, error_line, profdiff
 from synthetic_session import exact_session
@@ -20,7 +20,6 @@ from profdiff.profile.events.table import events
 from profdiff.session.session import Session
 from profdiff.views.events import records
 
-__all__ = ["browser"]
 SCHEMA = ROOT / "profdiff/events.schema.json"
 AT = ("--at", "what=unmaps")
 

@@ -12,7 +12,7 @@ import made_suite
 import msgspec
 import numpy as np
 import pytest
-from browsed_page import browser, opened
+from browsed_page import opened
 from msgspec.structs import replace
 from support import profdiff
 from synthetic import KERNEL_BASE, Row, frame
@@ -30,7 +30,6 @@ from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload
 from profdiff.views.suite import records as v
 
-__all__ = ["browser"]
 FAULT, FREE = "asm_exc_page_fault", "__kfree_rcu_sheaf"
 
 

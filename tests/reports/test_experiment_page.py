@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed_page import HOSTILE, Page, browser
+from browsed_page import HOSTILE, Page
 from msgspec.structs import replace
 from synthetic import Row, compare, example, findings, frame
 from synthetic_experiment import ICOUNT, boots, found, recorded
@@ -21,7 +21,6 @@ from profdiff.session import manifest as m
 from profdiff.session.state import State
 from profdiff.views.profile.selection import Selection
 
-__all__ = ["browser"]
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 DIFFERENT = State(
     {"anon_huge_kib": {"base": "0", "new": "16384"}},

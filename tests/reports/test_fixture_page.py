@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed_page import Page, browser
+from browsed_page import Page
 
 from profdiff.profile.recordings import Recordings
 from profdiff.session.session import Session
 
-__all__ = ["browser"]
 pytestmark = pytest.mark.guest
 
 PATH = ["__x64_sys_mprotect", "change_pte_range", "set_write_prot_commit_flush_ptes"]

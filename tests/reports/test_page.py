@@ -4,10 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed_page import HOSTILE, Page, browser
+from browsed_page import HOSTILE, Page
 from synthetic import compare, example, frame
-
-__all__ = ["browser"]
 
 
 def test_sorting_searching_and_units(browser: Any, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed_page import HOSTILE, Page, browser
+from browsed_page import HOSTILE, Page
 from made_accesses import LOAD, STORE, Layout, Site, session
 from support import ROOT
 from synthetic_code import START, annotation, instruction, shown
@@ -23,7 +23,6 @@ from profdiff.session.session import Session
 from profdiff.views.annotation.access import Access
 from profdiff.views.annotation.records import Annotation
 
-__all__ = ["browser"]
 OPS = 10
 BOTH, STORES = frozenset({LOAD, STORE}), frozenset({STORE})
 LAYOUTS: dict[str, Layout] = {"vma": (128, {"flags": (32, 8), "file": (96, 8), "seq": (64, 4)})}

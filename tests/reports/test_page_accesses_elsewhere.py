@@ -6,7 +6,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from browsed_page import Page, browser
+from browsed_page import Page
 from made_accesses import Site, table
 from reports.test_page_points import at_point, others
 from synthetic_joint import joint
@@ -15,8 +15,6 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.reports.page import accesses
 from profdiff.session.parts import Parts
-
-__all__ = ["browser"]
 
 
 def known(findings: Findings) -> accesses.ShownAccesses:

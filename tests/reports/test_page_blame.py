@@ -4,13 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed_page import HOSTILE, Page, browser, counted_calls
+from browsed_page import HOSTILE, Page, counted_calls
 from msgspec import structs
 
 from profdiff.evidence.findings import Findings
 from profdiff.views.blame import SCHEMA, Blame, Kind, Pair, Row, Share
 
-__all__ = ["browser"]
 ADDED, REMOVED = "a1" * 20, "b2" * 20
 
 

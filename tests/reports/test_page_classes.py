@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from browsed_page import Page, browser
+from browsed_page import Page
 from classes import compare
 from synthetic import Row, frame
-
-__all__ = ["browser"]
 
 
 def code(count: int, *, inlined: bool, locked: int) -> list[tuple[Row, str]]:

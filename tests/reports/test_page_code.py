@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed_page import HOSTILE, Page, browser
+from browsed_page import HOSTILE, Page
 from msgspec.structs import replace
 from synthetic import Row, compare, frame
 from synthetic_code import START, annotation, instruction, large, shown
@@ -14,7 +14,6 @@ from profdiff.base.metric import event_metric
 from profdiff.profile.comparison import Comparison
 from profdiff.views.annotation.records import Annotation
 
-__all__ = ["browser"]
 OPS = 10
 # Rows as they are drawn: what kind they are, and the texts of their cells.
 ROWS = """() => [...document.querySelectorAll('#code-list .rows > [role=row]')].map(row => [

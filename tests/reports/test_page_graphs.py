@@ -7,15 +7,13 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from browsed_page import HOSTILE, Page, browser, call_stacks, click, counted_calls, drawn
+from browsed_page import HOSTILE, Page, call_stacks, click, counted_calls, drawn
 from msgspec.structs import replace
 from synthetic import compare, example, findings, frame
 
 from profdiff.reports.page import html
 from profdiff.views.kernels.facts import Facts
 from profdiff.views.profile.calls import calls as counted
-
-__all__ = ["browser"]
 
 
 def test_first_screen_names_the_answer_and_the_function(browser: Any, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from browsed_page import browser, opened
+from browsed_page import opened
 from synthetic import compare, example
 
 from profdiff.evidence.findings import Findings
@@ -12,8 +12,6 @@ from profdiff.reports.documents import session
 from profdiff.reports.page import html
 from profdiff.reports.page.records import page_of
 from profdiff.views.profile.idle import Idle, IdlePath
-
-__all__ = ["browser"]
 
 OPS = 20
 WAITS = ["do_syscall_64", "__x64_sys_membarrier", "synchronize_rcu", "wait_for_completion"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed_page import HOSTILE, Page, browser
+from browsed_page import HOSTILE, Page
 from msgspec.structs import replace
 from support import page_data, profdiff
 from synthetic_experiment import boots, recorded
@@ -23,7 +23,6 @@ from profdiff.session.state import PointState, Shift, State
 from profdiff.views.parts.results import grids
 from profdiff.views.results.result import ABSENT
 
-__all__ = ["browser"]
 NAMES = ("x86_64", "arm64")
 
 

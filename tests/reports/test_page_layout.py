@@ -4,14 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed_page import Page, browser, call_stacks, counted_calls, opened
+from browsed_page import Page, call_stacks, counted_calls, opened
 from made_atlas import session
 from synthetic import compare, example
 
 from profdiff.reports.atlas import site
 from profdiff.views.shown_command import shown_command
 
-__all__ = ["browser"]
 HEIGHT = "id => document.getElementById(id).getBoundingClientRect()"
 
 

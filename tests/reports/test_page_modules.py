@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed_page import browser
 from support import ROOT
 from synthetic import compare, example
 
@@ -18,7 +17,6 @@ from profdiff.evidence.findings import Findings
 from profdiff.reports.page import html
 from profdiff.reports.page.records import HELD
 
-__all__ = ["browser"]
 TEMPLATES = ROOT / "templates"
 MODULES = sorted(TEMPLATES.glob("*/*.js"))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed_page import HOSTILE, Page, browser, click
+from browsed_page import HOSTILE, Page, click
 from msgspec.structs import replace
 from support import profdiff
 from synthetic import compare, frame
@@ -24,7 +24,6 @@ from profdiff.session import manifest as m
 from profdiff.session import points as session_points
 from profdiff.session.state import PointState, Shift, State
 
-__all__ = ["browser"]
 SIZES = ("4", "40", "400", "4000")
 
 

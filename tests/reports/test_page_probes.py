@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from browsed_page import HOSTILE, browser, opened
+from browsed_page import HOSTILE, opened
 from synthetic import compare, example
 
 from profdiff.evidence.findings import Findings
@@ -12,8 +12,6 @@ from profdiff.reports.documents import session
 from profdiff.reports.page import html
 from profdiff.reports.page.records import page_of
 from profdiff.views.results.probes import Bucket, ProbedVariable
-
-__all__ = ["browser"]
 
 READ = ProbedVariable(
     function="ksys_read",

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed_page import Page, browser, call_stacks, click, counted_calls, drawn
+from browsed_page import Page, call_stacks, click, counted_calls, drawn
 from synthetic import Row, compare, frame
 
-__all__ = ["browser"]
 WIDTHS = [1000, 1440, 2500]
 # The element that has the focus, and what a screen reader is told of it: its own name, or that of
 # the one that it says is active.

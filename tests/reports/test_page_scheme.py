@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed_page import Page, axe, browser, call_stacks, click
+from browsed_page import Page, axe, call_stacks, click
 from PIL import Image
 from synthetic import compare, findings
 from synthetic_experiment import boots, found, recorded
@@ -15,7 +15,6 @@ from profdiff.reports import charts
 from profdiff.reports.page import chart_scheme
 from profdiff.session import manifest as m
 
-__all__ = ["browser"]
 GROUNDS = {"light": (255, 255, 255), "dark": (21, 23, 26)}
 
 

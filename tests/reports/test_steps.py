@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed_page import Page, browser
+from browsed_page import Page
 from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import compare
@@ -27,8 +27,6 @@ from profdiff.session import manifest as m
 from profdiff.session.session import Session
 from profdiff.views.profile.selection import Selection
 from profdiff.views.profile.steps import steps
-
-__all__ = ["browser"]
 
 NAMES = ["alpha", "beta", "gamma", "delta", "epsilon"]
 _COUNTS = st.dictionaries(st.sampled_from(NAMES), st.integers(1, 10**6), min_size=1)

@@ -8,7 +8,7 @@ from typing import Any
 
 import made_sharing as made
 import pytest
-from browsed_page import HOSTILE, Page, browser
+from browsed_page import HOSTILE, Page
 from made_accesses import Site
 from made_sharing import OPS, Hold, MadeLine, On
 from msgspec.structs import replace
@@ -24,7 +24,6 @@ from profdiff.reports.page import sharing as page_sharing
 from profdiff.session.session import Session
 from profdiff.views.sharing.records import FieldUse
 
-__all__ = ["browser"]
 Lines = Mapping[str, Sequence[Sequence[MadeLine]]]
 FIGURES = "#sharing .contended"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed_page import browser, opened
+from browsed_page import opened
 from goldens import check_schema
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +25,6 @@ from profdiff.session.suite import Suite
 from profdiff.views import atlas as views
 from profdiff.views.atlas import Atlas, AtlasCell
 
-__all__ = ["browser"]
 OLD, MID, NEW = "6.1.170", "6.12.95", "7.3.4"
 
 

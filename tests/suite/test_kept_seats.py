@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from browsed_page import browser, opened
+from browsed_page import opened
 from support import profdiff
 from synthetic import Row, frame
 from synthetic_joint import part
@@ -21,7 +21,6 @@ from profdiff.session.points import settings
 from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload
 
-__all__ = ["browser"]
 LABELS = ("6.1", "6.2", "6.3")
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed_page import browser
 from made_suite import suite as made_suite
 from msgspec.structs import replace
 from synthetic import Row, frame
@@ -22,7 +21,6 @@ from profdiff.session.suite import Suite, SuiteWorkload
 from profdiff.views.suite import records as v
 from profdiff.views.suite.records import SuiteDocument
 
-__all__ = ["browser"]
 COMMAND = ["profdiff", "record", "--suite", "s", "-o", "S", "--kernel", "base=x"]
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import pytest
-from browsed_page import HOSTILE, browser, call_stacks
+from browsed_page import HOSTILE, call_stacks
 from made_suite import suite
 from synthetic import compare, example
 
@@ -27,7 +27,6 @@ from profdiff.reports.page.site import CellFiles
 from profdiff.views.document import Document
 from profdiff.views.suite.records import SuiteCell, SuiteDocument
 
-__all__ = ["browser"]
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 REPORTS = (example(), call_stacks())
 

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 import whole_run
-from browsed_page import browser, opened
+from browsed_page import opened
 from support import EXAMPLE, RESTORED, error_line, profdiff
 
 from profdiff.collectors.guest.qemu import Qemu
 
-__all__ = ["browser"]
 pytestmark = pytest.mark.guest
 # A function that the new kernel alone has, and inlines into this one.
 INLINED, HOLDER = "commit_anon_folio_batch", "change_protection_range"
