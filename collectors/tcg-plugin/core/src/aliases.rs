@@ -13,12 +13,12 @@
 //! but for what it does before that is mapped, which is translated at low addresses.
 
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use hashbrown::HashMap;
 
 use crate::architecture::End;
-use crate::blocks::Block;
+use crate::block::Block;
 use crate::counters::Counter;
 use crate::pages::{self, PAGE};
 use crate::running;
@@ -65,6 +65,8 @@ struct Aliases {
 
 /// As the tracker (see [`crate::following`]), only used by the thread that executes the guest.
 static ALIASES: AtomicPtr<Aliases> = AtomicPtr::new(ptr::null_mut());
+/// Whether `pending` has an alias.
+static PENDING: AtomicBool = AtomicBool::new(false);
 
 fn aliases() -> Option<&'static mut Aliases> {
     // SAFETY: set once to what lives as long as the process; the functions of this module let the
@@ -135,6 +137,7 @@ pub unsafe fn begins(original: *mut Original) -> *mut Block {
     };
     if let Some(aliases) = aliases() {
         aliases.pending.begin(alias);
+        PENDING.store(true, Ordering::Relaxed);
     }
     alias.block
 }
@@ -142,7 +145,7 @@ pub unsafe fn begins(original: *mut Original) -> *mut Block {
 /// What the present block's instructions counted until now belongs to where it runs.
 #[inline]
 pub fn settle() {
-    if let Some(aliases) = aliases() {
+    if let Some(aliases) = aliases().filter(|_| are_pending()) {
         aliases.pending.settle();
     }
 }
@@ -150,10 +153,19 @@ pub fn settle() {
 /// Another block begins: as [`settle`], for the last time.
 #[inline]
 pub fn end() {
-    if let Some(aliases) = aliases() {
-        aliases.pending.settle();
-        aliases.pending.alias = None;
+    if are_pending() {
+        if let Some(aliases) = aliases() {
+            aliases.pending.settle();
+            aliases.pending.alias = None;
+        }
+        PENDING.store(false, Ordering::Relaxed);
     }
+}
+
+/// Whether a block executes elsewhere than it was translated, so that [`end`] is to be told.
+#[inline]
+pub fn are_pending() -> bool {
+    PENDING.load(Ordering::Relaxed)
 }
 
 /// The counter that is to be incremented for `counter`, one of the present block's.

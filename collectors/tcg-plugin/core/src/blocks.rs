@@ -1,112 +1,20 @@
 //! The blocks that QEMU translated, and how far an execution of one came.
 
-use std::cell::Cell;
 use std::hash::BuildHasher;
 use std::mem;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use crate::architecture::End;
-use crate::counters::Counter;
+use crate::block::{Block, UNCOUNTED};
 use crate::iterations::Iterations;
-use crate::pages::PAGE;
+use crate::node::NodeNumber;
 use crate::slots::PlaceNumber;
 use crate::stretches::{self, Instruction, Stretch};
 
-static NOTHING: AtomicU64 = AtomicU64::new(0);
 /// No link.
 const END: u32 = u32::MAX;
-
-/// Straight code that QEMU translated as one. What each execution reads is in one line of the cache.
-#[derive(Debug)]
-#[repr(C, align(64))]
-pub struct Block {
-    /// Address of its first instruction.
-    pub start: u64,
-    /// Address behind its last one; like `target` the only places that it leads to by itself, 1
-    /// (no instruction's address) if it leads elsewhere.
-    pub next: u64,
-    /// Where its direct jump leads.
-    pub target: u64,
-    last: Counter,
-    /// How often it was begun.
-    pub begun: u64,
-    /// The node and cell that it was counted for last.
-    pub cached: (u32, u32),
-    /// Its last instruction's, where generated code counts them.
-    pub iterations: Option<Box<Iterations>>,
-    /// Whether any instruction counts.
-    counts: bool,
-    /// Whether it ends in a conditional jump of which the next address tells if it was taken.
-    pub branches: bool,
-    /// Whether it is the kernel's.
-    pub in_kernel: bool,
-    /// Its number.
-    pub id: u32,
-    /// How often its conditional jump was not taken, and how often it was, as far as it is known.
-    pub went: [Cell<u64>; 2],
-    /// What its last instruction does.
-    pub end: End,
-    /// Its instructions.
-    pub places: Box<[PlaceNumber]>,
-    /// What counts each of them.
-    stretches: Box<[Option<Stretch>]>,
-    /// Their addresses, and the one behind them.
-    pub addresses: Box<[u64]>,
-}
-
-impl Block {
-    /// What [`Block::reached`] will read if the execution that now begins comes to the end.
-    #[inline]
-    pub fn begin(&mut self) -> u64 {
-        self.begun += 1;
-        self.reached() + u64::from(self.counts)
-    }
-
-    /// If it ends in a conditional jump, that went on at `address`.
-    #[inline]
-    pub fn went_to(&self, address: u64) {
-        if self.branches && (address == self.next || address == self.target) {
-            let way = &self.went[usize::from(address == self.target)];
-            way.set(way.get() + 1);
-        }
-    }
-
-    /// Whether, being a program's, it goes on at `address` if the block that follows was translated
-    /// there. That may run elsewhere, whole pages away; but of the two places to which this one leads,
-    /// only one is there.
-    pub fn leads_to(&self, address: u64) -> bool {
-        let apart = self.next ^ self.target;
-        (self.next == address || self.target == address)
-            && (apart == 0 || apart % PAGE != 0)
-            && !self.in_kernel
-    }
-
-    /// Whether the same stretches count these instructions, which are its own. Where code runs
-    /// elsewhere than it was translated, it has those of its translation.
-    fn is_counted_as(&self, instructions: &[Instruction]) -> bool {
-        let number = |one: &Option<Stretch>| one.map(|stretch| stretch.number);
-        let other = instructions.iter().map(|one| number(&one.stretch));
-        self.stretches.iter().map(number).eq(other)
-    }
-
-    /// Its last instruction.
-    pub fn last_place(&self) -> PlaceNumber {
-        self.places[self.places.len() - 1]
-    }
-
-    /// The address behind that.
-    pub fn behind(&self) -> u64 {
-        self.addresses[self.places.len()]
-    }
-
-    /// How often the last instruction that counts started.
-    #[inline]
-    pub fn reached(&self) -> u64 {
-        self.last.load(Ordering::Relaxed)
-    }
-}
 
 /// All blocks. They stay where they are, for generated code holds their addresses.
 #[derive(Debug, Default)]
@@ -152,18 +60,6 @@ impl Blocks {
         if number != id {
             return self.all[number as usize];
         }
-        // Where all starts together, no execution stops half way.
-        let last = instructions.iter().rev().find_map(|one| one.stretch);
-        let last = last.filter(|stretch| {
-            stretches::begins(instructions, 0).is_none_or(|first| first.number != stretch.number)
-        });
-        let mut addresses: Vec<u64> = instructions.iter().map(|one| one.address).collect();
-        addresses.push(behind);
-        let (next, target) = match end {
-            End::Next { target: 0 } | End::Branch { target: 0 } => (behind, behind),
-            End::Next { target } | End::Branch { target } => (behind, target),
-            _ => (1, 1),
-        };
         for (index, one) in instructions.iter().enumerate() {
             *at(&mut self.counting, one.place, false) = one.stretch.is_some();
             if let Some(stretch) = stretches::begins(instructions, index) {
@@ -172,24 +68,8 @@ impl Blocks {
                 self.links.push((id, before));
             }
         }
-        let block = Box::into_raw(Box::new(Block {
-            id,
-            start: addresses[0],
-            next,
-            target,
-            end,
-            in_kernel,
-            places,
-            stretches: instructions.iter().map(|one| one.stretch).collect(),
-            addresses: addresses.into(),
-            iterations: iterations.map(Box::new),
-            branches: matches!(end, End::Branch { .. }) && next != target,
-            went: Default::default(),
-            begun: 0,
-            cached: (u32::MAX, 0),
-            counts: last.is_some(),
-            last: last.map_or(&NOTHING, |stretch| stretch.counter),
-        }));
+        let block = Block::new(id, instructions, end, behind, in_kernel, iterations);
+        let block = Box::into_raw(Box::new(block));
         self.all.push(block);
         block
     }
@@ -226,7 +106,7 @@ impl Blocks {
         let mut link = self.holders[stretch as usize];
         while let Some((id, before)) = self.links.get(link as usize) {
             // SAFETY: blocks live as long as the process, and only callbacks touch them.
-            begun += unsafe { (*self.all[*id as usize]).begun };
+            begun += unsafe { (*self.all[*id as usize]).begun() };
             link = *before;
         }
         begun
@@ -234,17 +114,29 @@ impl Blocks {
 
     /// The conditional jump of a block went on at `address`.
     pub fn went(&self, id: u32, address: u64) {
-        // SAFETY: as in `stopped`.
-        unsafe { &*self.all[id as usize] }.went_to(address);
+        // SAFETY: as in `begun`.
+        let block = unsafe { &*self.all[id as usize] };
+        if block.is_before(address) {
+            block.went_to(address);
+        }
     }
 
-    /// Forget where conditional jumps went.
-    pub fn forget_branches(&self) {
+    /// Forget in which nodes blocks began, and where conditional jumps went.
+    pub fn forget(&mut self) {
         for block in &self.all {
-            // SAFETY: as in `stopped`.
-            let went = unsafe { &(**block).went };
-            went.iter().for_each(|way| way.set(0));
+            // SAFETY: as in `begun`; no reference to a block is alive.
+            let block = unsafe { &mut **block };
+            block.moves_to(UNCOUNTED);
+            block.went.iter().for_each(|way| way.set(0));
         }
+    }
+
+    /// In which nodes blocks began last, their numbers, and how often they did since they came there.
+    pub fn here(&self) -> impl Iterator<Item = (NodeNumber, u32, u64)> + '_ {
+        // SAFETY: as in `begun`.
+        let all = self.all.iter().map(|block| unsafe { &**block });
+        let counted = all.filter(|block| block.node != UNCOUNTED);
+        counted.map(|block| (block.node, block.id, block.here))
     }
 
     /// The conditional jumps: how often each was not taken, and how often it was, as far as it is
@@ -252,7 +144,7 @@ impl Blocks {
     pub fn branches(&self) -> HashMap<PlaceNumber, [u64; 2]> {
         let mut all: HashMap<PlaceNumber, [u64; 2]> = HashMap::default();
         for block in &self.all {
-            // SAFETY: as in `stopped`.
+            // SAFETY: as in `begun`.
             let block = unsafe { &**block };
             if let (End::Branch { .. }, Some(last)) = (block.end, block.places.last()) {
                 let sums = all.entry(*last).or_default();
@@ -266,7 +158,7 @@ impl Blocks {
 
     /// The instructions of a block that count.
     pub fn counted(&self, id: u32) -> impl Iterator<Item = PlaceNumber> + '_ {
-        // SAFETY: as in `stopped`.
+        // SAFETY: as in `begun`.
         let block = unsafe { &*self.all[id as usize] };
         let places = block.places.iter().copied();
         places.filter(|place| self.counts(*place))
@@ -274,7 +166,7 @@ impl Blocks {
 
     /// The last instruction of a block.
     pub fn last(&self, id: u32) -> Option<PlaceNumber> {
-        // SAFETY: as in `stopped`.
+        // SAFETY: as in `begun`.
         let block = unsafe { &*self.all[id as usize] };
         block.places.last().copied()
     }
@@ -391,7 +283,7 @@ mod tests {
         // SAFETY: blocks live as long as the process.
         let block = unsafe { &*blocks.block(&jump, end, 0x1002, false, None) };
         for address in [0x1002, 0x2000, 0x2000, 0x3000] {
-            block.went_to(address);
+            blocks.went(block.id, address);
         }
         assert_eq!(blocks.branches()[&7], [1, 2]);
     }

@@ -3,28 +3,11 @@
 use hashbrown::HashMap;
 
 use crate::blocks::Blocks;
+use crate::node::{Node, NodeNumber, NONE};
 use crate::slots::PlaceNumber;
 
-/// The number of a node.
-pub type NodeNumber = u32;
-/// The node without callers.
-pub const ROOT: NodeNumber = 0;
 /// With more paths than these, new ones count for their caller: some 400 MB.
 const MOST_NODES: usize = 1 << 20;
-/// No node, or a place that is not known yet.
-pub const NONE: u32 = u32::MAX;
-
-/// A function's activation, as one path leads to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Node {
-    /// The caller's node.
-    pub parent: NodeNumber,
-    /// The call, or the instruction that was interrupted.
-    pub site: PlaceNumber,
-    /// The first instruction behind the call; [`NONE`] if execution never came there.
-    pub target: PlaceNumber,
-}
-
 /// One of the tree's counts: of a place in a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
@@ -102,11 +85,10 @@ impl CallTree {
         cell
     }
 
-    /// A block was begun in a cell's node.
-    #[inline]
-    pub fn count(&mut self, cell: u32) {
+    /// A block was begun in a cell's node so many times.
+    pub fn count(&mut self, cell: u32, times: u64) {
         if let Some(count) = self.cells.get_mut(cell as usize) {
-            *count += 1;
+            *count += times;
         }
     }
 
@@ -148,7 +130,7 @@ impl CallTree {
         &self.calls
     }
 
-    /// All counts that are not zero, sorted.
+    /// All counts that are not zero, sorted; also what `blocks` count in the nodes where they are.
     pub fn rows(&self, blocks: &Blocks) -> Vec<Row> {
         let mut parts: Vec<(NodeNumber, PlaceNumber, i64)> = Vec::new();
         for ((node, block), cell) in &self.cell_of {
@@ -160,6 +142,10 @@ impl CallTree {
             if count > 0 {
                 parts.extend(blocks.counted(*block).map(|place| (*node, place, count)));
             }
+        }
+        for (node, block, count) in blocks.here() {
+            let places = blocks.counted(block);
+            parts.extend(places.map(|place| (node, place, count as i64)));
         }
         for ((node, place), by) in &self.corrections {
             if blocks.counts(*place) {

@@ -1,7 +1,7 @@
 //! What shows that calls begin and end.
 
 use crate::architecture::{End, Watched};
-use crate::blocks::Block;
+use crate::block::Block;
 use crate::shadow_stack::ShadowStack;
 
 pub mod by_link;

@@ -46,9 +46,10 @@
 use std::io::{self, Write};
 
 use crate::blocks::Blocks;
-use crate::call_tree::{CallTree, Node, NodeNumber, Row, NONE};
+use crate::call_tree::{CallTree, Row};
 use crate::idling::Idled;
 use crate::iterations::Iterating;
+use crate::node::{Node, NodeNumber, NONE};
 use crate::slots::Place;
 use crate::window::Windows;
 

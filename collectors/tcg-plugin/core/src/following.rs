@@ -1,12 +1,12 @@
 //! What QEMU tells the tracker.
 
 use std::ffi::{c_uint, c_void};
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::aliases::{self, Original};
 use crate::architecture::Watched;
-use crate::blocks::Block;
+use crate::block::Block;
 use crate::counting::Conditions;
 use crate::ffi;
 use crate::idling;
@@ -31,9 +31,8 @@ pub fn with_tracker(act: impl FnOnce(&mut Tracker)) {
 ///
 /// # Safety
 /// No callback keeps a reference to `block`.
-#[inline]
-unsafe fn begins(vcpu: c_uint, block: *mut Block) {
-    let vcpu = running::vcpu(vcpu);
+#[inline(always)]
+unsafe fn begins(vcpu: c_uint, block: NonNull<Block>) {
     // SAFETY: as in `with_tracker`, and as promised.
     unsafe {
         if let Some(tracker) = TRACKER.load(Ordering::Relaxed).as_mut() {
@@ -63,8 +62,12 @@ pub fn begin(tracker: Tracker) {
 pub unsafe fn follow_block(tb: *mut ffi::Tb, block: *mut Block) {
     // SAFETY: as promised; the block lives as long as the process.
     unsafe {
-        let flags = running::flags();
-        ffi::qemu_plugin_register_vcpu_tb_exec_cb(tb, block_begins, flags, block.cast());
+        let (begins, flags): (ffi::VcpuUdataCb, _) = if running::are_several() {
+            (block_begins_on_one_of_several, ffi::CB_READS_REGS)
+        } else {
+            (block_begins, ffi::CB_NO_REGS)
+        };
+        ffi::qemu_plugin_register_vcpu_tb_exec_cb(tb, begins, flags, block.cast());
     }
 }
 
@@ -140,16 +143,30 @@ extern "C" fn begins_anywhere(vcpu: c_uint, original: *mut c_void) {
             aliases::begins(original)
         }
     };
-    if !block.is_null() {
+    if let Some(block) = NonNull::new(block) {
         // SAFETY: the block is the tracker's, which no callback keeps a reference to.
-        unsafe { begins(vcpu, block) };
+        unsafe { begins(running::vcpu(vcpu), block) };
     }
 }
 
+/// For a guest with one vCPU.
 extern "C" fn block_begins(vcpu: c_uint, block: *mut c_void) {
+    if aliases::are_pending() {
+        return block_begins_behind_alias(vcpu, block);
+    }
+    // SAFETY: `follow_block` gave a block of the tracker's, which no callback keeps a reference to.
+    unsafe { begins(vcpu, NonNull::new_unchecked(block.cast())) };
+}
+
+/// Apart, so that what is usual saves no registers.
+#[cold]
+extern "C" fn block_begins_behind_alias(vcpu: c_uint, block: *mut c_void) {
     aliases::end();
-    // SAFETY: `translated` gave a block of the tracker's, which no callback keeps a reference to.
-    unsafe { begins(vcpu, block.cast::<Block>()) };
+    block_begins(vcpu, block);
+}
+
+extern "C" fn block_begins_on_one_of_several(vcpu: c_uint, block: *mut c_void) {
+    block_begins(running::vcpu(vcpu), block);
 }
 
 extern "C" fn accesses(vcpu: c_uint, _access: u32, at: u64, watched: *mut c_void) {

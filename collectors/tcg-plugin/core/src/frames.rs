@@ -1,6 +1,6 @@
 //! What is under way in a task.
 
-use crate::call_tree::NodeNumber;
+use crate::node::NodeNumber;
 use crate::slots::PlaceNumber;
 use crate::waiting::Slot;
 
@@ -56,9 +56,9 @@ pub struct Frame {
     pub behind: u64,
     /// The call, or what was interrupted.
     pub site: PlaceNumber,
-    /// The first instruction behind it, or [`crate::call_tree::NONE`].
+    /// The first instruction behind it, or [`crate::node::NONE`].
     pub target: PlaceNumber,
-    /// Its node in the call tree, or [`crate::call_tree::NONE`] where that was not looked for.
+    /// Its node in the call tree, or [`crate::node::NONE`] where that was not looked for.
     pub node: NodeNumber,
     /// What was interrupted, if it was at the end of a conditional jump.
     pub undecided: Option<Undecided>,

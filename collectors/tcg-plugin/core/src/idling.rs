@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::call_tree::{NodeNumber, NONE};
 use crate::clock::Clock;
+use crate::node::{NodeNumber, NONE};
 
 /// One vCPU.
 #[derive(Clone, Debug, Default)]

@@ -147,15 +147,6 @@ pub fn current(number: u32) -> u32 {
     }
 }
 
-/// What a callback at the begin of a block asks for, to use [`vcpu`].
-pub fn flags() -> u32 {
-    if are_several() {
-        ffi::CB_READS_REGS
-    } else {
-        ffi::CB_NO_REGS
-    }
-}
-
 impl Running {
     fn find(&mut self) -> u32 {
         for register in &self.telling {

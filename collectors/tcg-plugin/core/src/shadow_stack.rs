@@ -3,8 +3,9 @@
 
 use std::mem;
 
-use crate::call_tree::{CallTree, Node, NodeNumber, NONE, ROOT};
+use crate::call_tree::CallTree;
 use crate::frames::{Frame, Kind, Resume, Undecided};
+use crate::node::{Node, NodeNumber, NONE, ROOT};
 use crate::slots::PlaceNumber;
 use crate::waiting::Slot;
 

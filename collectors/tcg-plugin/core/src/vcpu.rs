@@ -1,7 +1,9 @@
 //! What a vCPU does.
 
+use std::ptr::NonNull;
+
 use crate::architecture::{End, Linkage};
-use crate::blocks::Block;
+use crate::block::Block;
 use crate::calls::by_link::ByLink;
 use crate::calls::by_slot::BySlot;
 use crate::calls::Calls;
@@ -14,7 +16,7 @@ pub struct Vcpu {
     /// What keeps the calls on the stack.
     pub calls: Box<dyn Calls>,
     /// The block that it began last. They live as long as the process.
-    pub block: Option<*mut Block>,
+    pub block: Option<NonNull<Block>>,
     /// While it is not its turn: how many instructions of the block started, if not all did.
     pub stopped: Option<usize>,
     /// While it is not its turn: the part of the recording that the block's end counts in, if any.

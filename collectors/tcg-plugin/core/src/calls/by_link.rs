@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::architecture::{End, Watched};
-use crate::blocks::Block;
+use crate::block::Block;
 use crate::calls::Calls;
 use crate::frames::{Frame, Kind};
 use crate::shadow_stack::ShadowStack;

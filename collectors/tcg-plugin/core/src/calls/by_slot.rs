@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::architecture::{End, Watched};
-use crate::blocks::Block;
+use crate::block::Block;
 use crate::calls::Calls;
 use crate::frames::{Frame, Kind};
 use crate::shadow_stack::ShadowStack;
