@@ -32,6 +32,11 @@ KERNEL_FILES = [
     "./usr/lib/debug/boot/vmlinux-*",
     "./usr/lib/debug/lib/modules/*/vmlinux",
 ]
+# All that is wanted of a package with a kernel's debug symbols. Until 6.18 Debian has it before
+# those of the modules, which are twice as much, and tar reads no further. It is no link: dpkg-deb
+# puts those last (build.c: "symlinks will not appear before their target").
+_DEBUG_ELF = ["--occurrence=1", "./usr/lib/debug/*/vmlinux*"]
+_DEBUG = re.compile(r"linux-.*-dbg_.*\.deb")
 _IMAGE = re.compile(r"linux-(image|binary)-.*(?<!-dbg)")
 # Bytes that a package may hold. Four times the largest that Debian has: linux-image-7.2.12+deb13-
 # amd64-dbg, whose Installed-Size is 7.9 million KiB.
@@ -108,6 +113,8 @@ def _unpack(package: Path, folder: Path, wanted: Sequence[str]) -> None:
     # Messages are read below, so they are asked for in English.
     environment = {**os.environ, "LC_ALL": "C"}
     program = find_program("dpkg-deb")
+    if _DEBUG.fullmatch(package.name):
+        wanted = _DEBUG_ELF
     command = [str(find_program("tar")), "-x", "-C", str(folder), "--no-same-owner"]
     command += ["--no-same-permissions", "--exclude=*/build", "--exclude=*/source"]
     with tempfile.TemporaryFile() as dpkg_errors, tempfile.TemporaryFile() as tar_errors:
@@ -127,7 +134,7 @@ def _unpack(package: Path, folder: Path, wanted: Sequence[str]) -> None:
         try:
             assert dpkg.stdout  # noqa: S101 - both are pipes
             assert tar.stdin  # noqa: S101
-            within = _pass_on(dpkg.stdout, tar.stdin)
+            within, whole = _pass_on(dpkg.stdout, tar.stdin)
         finally:
             for process in (dpkg, tar):
                 for pipe in (process.stdout, process.stdin):
@@ -135,8 +142,10 @@ def _unpack(package: Path, folder: Path, wanted: Sequence[str]) -> None:
                     with contextlib.suppress(BrokenPipeError):
                         if pipe:
                             pipe.close()
-        tar.wait()
-        status = dpkg.wait()
+        ends = [tar.wait(), dpkg.wait()]
+        # Where tar has all that it wants, nobody reads what dpkg-deb writes, which ends by that.
+        # tar itself ends with 2 where a pattern matched nothing: its messages tell the rest.
+        failed = ends[1] != 0 if whole else ends[0] < 0
         errors, messages = _lines(dpkg_errors), _lines(tar_errors)
     if not within:
         limit = _LARGEST >> 30
@@ -149,22 +158,23 @@ def _unpack(package: Path, folder: Path, wanted: Sequence[str]) -> None:
     ]
     if any("No space left" in line for line in problems):
         raise MissingError(f"no room in {folder.parent} to unpack {package.name}: free some space")
-    if status not in (0, -13) or problems:
+    if failed or problems:
         raise InputError(f"{package} cannot be unpacked: {(errors or problems or ['damaged'])[0]}")
 
 
-def _pass_on(source: IO[bytes], sink: IO[bytes]) -> bool:
-    """Copy ``source`` to ``sink`` until either ends; False if more than a package may hold."""
+def _pass_on(source: IO[bytes], sink: IO[bytes]) -> tuple[bool, bool]:
+    """Copy ``source`` to ``sink`` until either ends: whether that was no more than a package may
+    hold, and whether all of it was taken."""
     left = _LARGEST
     while chunk := source.read(1 << 20):
         left -= len(chunk)
         if left < 0:
-            return False
+            return False, False
         try:
             sink.write(chunk)
         except BrokenPipeError:
-            break
-    return True
+            return True, False
+    return True, True
 
 
 def _lines(file: IO[bytes]) -> list[str]:

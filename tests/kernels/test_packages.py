@@ -26,8 +26,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def package(folder: Path, name: str, *files: str, links: dict[str, str] | None = None) -> Path:
-    """A package that holds files of those names."""
+def package(
+    folder: Path,
+    name: str,
+    *files: str,
+    links: dict[str, str] | None = None,
+    sizes: dict[str, int] | None = None,
+) -> Path:
+    """A package that holds files of those names, which hold these or so many random bytes."""
     root = folder / f"{name}.d"
     (root / "DEBIAN").mkdir(parents=True)
     control = f"Package: {name}\nVersion: 1\nArchitecture: amd64\n"
@@ -36,7 +42,8 @@ def package(folder: Path, name: str, *files: str, links: dict[str, str] | None =
     for file in files:
         path = root / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(file)
+        size = (sizes or {}).get(file)
+        path.write_bytes(os.urandom(size) if size else file.encode())
     for link, target in (links or {}).items():
         path = root / link
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,6 +71,22 @@ def test_the_layout_until_6_18(tmp_path: Path) -> None:
     assert files.config
     assert list(module_files(files.modules)) == ["a"]
     assert "debug" not in str(module_files(files.modules)["a"])
+
+
+def test_debug_symbols_of_modules_are_not_read(tmp_path: Path) -> None:
+    """Damage behind the kernel's own is not noticed."""
+    image = package(tmp_path, "linux-image", "boot/vmlinuz-6.12-x")
+    elf, module = "usr/lib/debug/boot/vmlinux-6.12-x", "usr/lib/debug/lib/modules/6.12-x/a.ko"
+    debug = package(tmp_path, "linux-image-dbg", elf, module, sizes={module: 4 << 20})
+    damaged = bytearray(debug.read_bytes())
+    damaged[-(1 << 20) : -(1 << 19)] = bytes(1 << 19)
+    debug.write_bytes(damaged)
+    files = parse(f"{image},{debug}").locate("k")
+    assert files.debug_elf
+    assert files.debug_elf.read_text() == elf
+    renamed = debug.rename(tmp_path / "another.deb")
+    with pytest.raises(InputError, match=r"another\.deb cannot be unpacked: "):
+        parse(f"{image},{renamed}").locate("k")
 
 
 @pytest.mark.parametrize("name", ["vmlinuz", "vmlinuz.unsigned"])
