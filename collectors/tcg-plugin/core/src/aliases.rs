@@ -145,8 +145,10 @@ pub unsafe fn begins(original: *mut Original) -> *mut Block {
 /// What the present block's instructions counted until now belongs to where it runs.
 #[inline]
 pub fn settle() {
-    if let Some(aliases) = aliases().filter(|_| are_pending()) {
-        aliases.pending.settle();
+    if are_pending() {
+        if let Some(aliases) = aliases() {
+            aliases.pending.settle();
+        }
     }
 }
 

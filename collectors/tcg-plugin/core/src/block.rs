@@ -16,7 +16,8 @@ static NOTHING: AtomicU64 = AtomicU64::new(0);
 /// Where a block begins while nothing is counted: no node.
 pub const UNCOUNTED: NodeNumber = u32::MAX - 1;
 
-/// Straight code that QEMU translated as one. What each execution reads is in one line of the cache.
+/// Straight code that QEMU translated as one. What each execution reads is in one line of the
+/// cache, and what calls and returns do in the next one.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Block {
@@ -48,10 +49,16 @@ pub struct Block {
     pub id: u32,
     /// How often it was begun before it came to `node`.
     before: u64,
-    /// Its last instruction's, where generated code counts them.
-    pub iterations: Option<Box<Iterations>>,
+    /// The address behind it.
+    pub behind: u64,
+    /// Its first instruction.
+    pub first_place: PlaceNumber,
+    /// Its last instruction.
+    pub last_place: PlaceNumber,
     /// What its last instruction does.
     pub end: End,
+    /// Its last instruction's, where generated code counts them.
+    pub iterations: Option<Box<Iterations>>,
     /// Its instructions.
     pub places: Box<[PlaceNumber]>,
     /// What counts each of them.
@@ -98,6 +105,9 @@ impl Block {
             went: Default::default(),
             here: 0,
             before: 0,
+            behind,
+            first_place: instructions[0].place,
+            last_place: instructions[instructions.len() - 1].place,
             node: UNCOUNTED,
             cell: 0,
             counts: last.is_some(),
@@ -153,16 +163,6 @@ impl Block {
         let number = |one: &Option<Stretch>| one.map(|stretch| stretch.number);
         let other = instructions.iter().map(|one| number(&one.stretch));
         self.stretches.iter().map(number).eq(other)
-    }
-
-    /// Its last instruction.
-    pub fn last_place(&self) -> PlaceNumber {
-        self.places[self.places.len() - 1]
-    }
-
-    /// The address behind that.
-    pub fn behind(&self) -> u64 {
-        self.addresses[self.places.len()]
     }
 
     /// How often the last instruction that counts started.

@@ -3,7 +3,8 @@
 use hashbrown::HashMap;
 
 use crate::blocks::Blocks;
-use crate::node::{Node, NodeNumber, NONE};
+use crate::node::{Node, NodeNumber, NONE, ROOT};
+use crate::recent::Recent;
 use crate::slots::PlaceNumber;
 
 /// With more paths than these, new ones count for their caller: some 400 MB.
@@ -26,10 +27,12 @@ pub struct CallTree {
     calls: Vec<u64>,
     refused: u64,
     children: HashMap<Node, NodeNumber>,
+    recent_nodes: Recent<Node>,
     cells: Vec<u64>,
     /// By cell: executions that were an iteration of the block's last instruction.
     iterations: Vec<u64>,
     cell_of: HashMap<(NodeNumber, u32), u32>,
+    recent_cells: Recent<(NodeNumber, u32)>,
     corrections: HashMap<(NodeNumber, PlaceNumber), i64>,
 }
 
@@ -45,9 +48,11 @@ impl Default for CallTree {
             calls: vec![0],
             refused: 0,
             children: HashMap::default(),
+            recent_nodes: Recent::new(root, ROOT),
             cells: Vec::new(),
             iterations: Vec::new(),
             cell_of: HashMap::default(),
+            recent_cells: Recent::new((NONE, NONE), NONE),
             corrections: HashMap::default(),
         }
     }
@@ -56,15 +61,23 @@ impl Default for CallTree {
 impl CallTree {
     /// The number of `node`, which is made if it is new; its caller's if there are too many.
     pub fn node(&mut self, node: Node) -> NodeNumber {
-        if self.nodes.len() >= MOST_NODES && !self.children.contains_key(&node) {
+        let (nodes, calls) = (&mut self.nodes, &mut self.calls);
+        let parts = [node.parent, node.site ^ node.target];
+        let number = self.recent_nodes.number(node, parts, || {
+            if nodes.len() >= MOST_NODES && !self.children.contains_key(&node) {
+                return NONE;
+            }
+            let next = nodes.len() as u32;
+            let number = *self.children.entry(node).or_insert(next);
+            if number == next {
+                nodes.push(node);
+                calls.push(0);
+            }
+            number
+        });
+        if number == NONE {
             self.refused += 1;
             return node.parent;
-        }
-        let next = self.nodes.len() as u32;
-        let number = *self.children.entry(node).or_insert(next);
-        if number == next {
-            self.nodes.push(node);
-            self.calls.push(0);
         }
         number
     }
@@ -76,13 +89,16 @@ impl CallTree {
 
     /// The cell of a block in a node.
     pub fn cell(&mut self, node: NodeNumber, block: u32) -> u32 {
-        let next = self.cells.len() as u32;
-        let cell = *self.cell_of.entry((node, block)).or_insert(next);
-        if cell == next {
-            self.cells.push(0);
-            self.iterations.push(0);
-        }
-        cell
+        let (cells, iterations) = (&mut self.cells, &mut self.iterations);
+        self.recent_cells.number((node, block), [node, block], || {
+            let next = cells.len() as u32;
+            let cell = *self.cell_of.entry((node, block)).or_insert(next);
+            if cell == next {
+                cells.push(0);
+                iterations.push(0);
+            }
+            cell
+        })
     }
 
     /// A block was begun in a cell's node so many times.

@@ -8,12 +8,13 @@ mod turning;
 use std::mem;
 use std::ptr::NonNull;
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
 use crate::architecture::{Architecture, End, Watched};
 use crate::block::{Block, UNCOUNTED};
 use crate::blocks::Blocks;
 use crate::call_tree::CallTree;
+use crate::entries::Entries;
 use crate::node::{NodeNumber, NONE};
 use crate::slots::PlaceNumber;
 use crate::vcpu::Vcpu;
@@ -45,7 +46,7 @@ pub struct Tracker {
     parked: HashMap<u32, Vcpu>,
     /// Where exceptions and interrupts lead, as [`Architecture::vectors`]: learnt from those that
     /// came where nothing else could.
-    entries: HashSet<u64>,
+    entries: Entries,
 }
 
 impl Tracker {
@@ -64,7 +65,7 @@ impl Tracker {
             vcpu: 0,
             now: Vcpu::first(architecture.linkage()),
             parked: HashMap::default(),
-            entries: HashSet::default(),
+            entries: Entries::default(),
         }
     }
 
@@ -98,13 +99,20 @@ impl Tracker {
         }
         // SAFETY: as in `block`.
         let (now, before) = unsafe { (block.as_ref(), self.now.block.map(|one| one.as_ref())) };
-        let straight = |before: &&Block| {
+        let straight = |before: &Block| {
             before.reached() == self.expected && before.is_before(now.start) && vcpu == self.vcpu
         };
-        match before.filter(straight) {
-            None => self.turn(vcpu, now),
-            Some(before) if self.counting => before.went_to(now.start),
-            Some(_) => {}
+        match before {
+            Some(before) if straight(before) => {
+                if self.counting {
+                    before.went_to(now.start);
+                }
+            }
+            Some(before) if vcpu == self.vcpu && self.is_usual(before, now) => {
+                self.follow(before, now);
+                self.node = self.unknown();
+            }
+            _ => self.turn(vcpu, now),
         }
         self.begins(block);
     }

@@ -112,7 +112,7 @@ impl Calls for ByLink {
     fn called(&mut self, stack: &mut ShadowStack, block: &Block) {
         self.settle(stack);
         self.restored = None;
-        stack.call(Slot::default(), block.last_place(), block.behind());
+        stack.call(Slot::default(), block.last_place, block.behind);
     }
 
     fn went(&mut self, stack: &mut ShadowStack, end: End, address: u64) {

@@ -117,7 +117,7 @@ impl Calls for BySlot {
             address,
         };
         match what {
-            Watched::Pushes => self.call(stack, slot, block.last_place(), block.behind()),
+            Watched::Pushes => self.call(stack, slot, block.last_place, block.behind),
             Watched::Pops => self.ret(stack, slot),
             Watched::SwitchesStack if block.in_kernel => self.switches_task(),
             Watched::SwitchesStack | Watched::Saves | Watched::Restores => {}

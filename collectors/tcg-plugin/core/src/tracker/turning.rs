@@ -42,6 +42,29 @@ impl Tracker {
         self.node = self.unknown();
     }
 
+    /// Whether a call, return or indirect jump at the end of one block led to another, and nothing
+    /// came between.
+    #[inline]
+    pub(super) fn is_usual(&self, before: &Block, now: &Block) -> bool {
+        matches!(before.end, End::Call | End::Return | End::Jump)
+            && before.reached() == self.expected
+            && before.in_kernel == now.in_kernel
+            && !self.is_entry(now.start)
+    }
+
+    /// It did.
+    #[inline]
+    pub(super) fn follow(&mut self, before: &Block, now: &Block) {
+        if before.end != End::Call {
+            self.now.went(before.end, now.start);
+            return;
+        }
+        self.now.calls.called(&mut self.now.stack, before);
+        if self.now.stack.arrived(now.first_place) {
+            self.count_entry();
+        }
+    }
+
     /// From one block to another that it need not lead to. `undecided`: the conditional jump at its
     /// end, if it has one that counts.
     fn pass(
@@ -63,9 +86,6 @@ impl Tracker {
         let last = before.places.len() - 1;
         let crosses = !before.in_kernel && now.in_kernel;
         let interrupted = crosses || self.is_entry(now.start);
-        if before.end == End::Call {
-            self.now.calls.called(&mut self.now.stack, before);
-        }
         match before.end {
             End::Next { .. } | End::Branch { .. }
                 if before.next == now.start || before.target == now.start =>
@@ -87,25 +107,23 @@ impl Tracker {
             }
             End::Return if interrupted => self.enter(before, last, now, Resume::Behind),
             End::Call | End::Jump if interrupted => {
-                self.enter(before, last, now, Resume::Anywhere);
-            }
-            End::Call => {
-                if self.now.stack.arrived(now.places[0]) {
-                    self.count_entry();
+                if before.end == End::Call {
+                    self.now.calls.called(&mut self.now.stack, before);
                 }
+                self.enter(before, last, now, Resume::Anywhere);
             }
             End::Return | End::Jump if before.in_kernel && !now.in_kernel => {
                 self.leave(now);
             }
-            End::Return | End::Jump => self.now.went(before.end, now.start),
+            End::Call | End::Return | End::Jump => self.follow(before, now),
             End::Enter => {
-                let resume = Resume::At([before.behind(), before.addresses[last]]);
+                let resume = Resume::At([before.behind, before.addresses[last]]);
                 self.enter(before, last, now, resume);
             }
             End::Leave => self.leave(now),
-            End::Halt if before.behind() == now.start => {}
+            End::Halt if before.behind == now.start => {}
             End::Halt => {
-                let resume = [before.behind(), before.addresses[last]];
+                let resume = [before.behind, before.addresses[last]];
                 self.interrupted(before, last, now, resume);
             }
         }
@@ -123,14 +141,14 @@ impl Tracker {
     /// Whether exceptions and interrupts lead to `address`.
     fn is_entry(&self, address: u64) -> bool {
         let vectors = self.architecture.vectors(address);
-        vectors.is_some_and(|vectors| self.entries.contains(&vectors))
+        vectors.is_some_and(|vectors| self.entries.contains(vectors))
     }
 
     fn enter(&mut self, before: &Block, at: usize, now: &Block, resume: Resume) {
         let from_user = !before.in_kernel;
         self.now
             .stack
-            .enter(before.places[at], now.places[0], from_user, resume);
+            .enter(before.places[at], now.first_place, from_user, resume);
         self.count_entry();
     }
 
@@ -146,7 +164,7 @@ impl Tracker {
             let is_entry = self.is_entry(now.start);
             self.now
                 .stack
-                .leave_to_kernel(now.start, now.places[0], is_entry)
+                .leave_to_kernel(now.start, now.first_place, is_entry)
         } else {
             self.now.stack.leave_to_user(now.start)
         };
@@ -155,7 +173,7 @@ impl Tracker {
             self.now.went(End::Return, now.start);
         }
         // An interrupt that came between a call and what it called.
-        if self.now.stack.arrived(now.places[0]) {
+        if self.now.stack.arrived(now.first_place) {
             self.count_entry();
         }
     }
