@@ -29,7 +29,7 @@ pub struct Block {
     /// Where its direct jump leads.
     pub target: u64,
     last: Counter,
-    /// How often its conditional jump was not taken, and how often it was, as far as it is known.
+    /// If it `branches`, how often its jump was not taken, and how often it was, as far as it is known.
     pub went: [Cell<u64>; 2],
     /// How often it was begun in `node` since it last began anywhere else.
     pub here: u64,
@@ -137,16 +137,16 @@ impl Block {
     /// Whether it leads to `address` by itself.
     #[inline]
     pub fn is_before(&self, address: u64) -> bool {
-        self.next == address || self.target == address
+        // To guess which of them it is would be to guess where a guest's jumps go.
+        (self.next == address) | (self.target == address)
     }
 
-    /// If it ends in a conditional jump, that went on at `address`, to which it leads.
+    /// It went on at `address`, to which it leads, and whether that counts. Only of one that
+    /// `branches` does it say something.
     #[inline]
-    pub fn went_to(&self, address: u64) {
-        if self.branches {
-            let way = &self.went[usize::from(address == self.target)];
-            way.set(way.get() + 1);
-        }
+    pub fn went_to(&self, address: u64, counts: bool) {
+        let way = &self.went[usize::from(address == self.target)];
+        way.set(way.get() + u64::from(counts));
     }
 
     /// Whether, being a program's, it goes on at `address` if the block that follows was translated

@@ -117,7 +117,7 @@ impl Blocks {
         // SAFETY: as in `begun`.
         let block = unsafe { &*self.all[id as usize] };
         if block.is_before(address) {
-            block.went_to(address);
+            block.went_to(address, true);
         }
     }
 
@@ -148,6 +148,9 @@ impl Blocks {
             let block = unsafe { &**block };
             if let (End::Branch { .. }, Some(last)) = (block.end, block.places.last()) {
                 let sums = all.entry(*last).or_default();
+                if !block.branches {
+                    continue;
+                }
                 for (sum, way) in sums.iter_mut().zip(&block.went) {
                     *sum += way.get();
                 }

@@ -152,15 +152,18 @@ extern "C" fn translated(first: usize, second: usize) {
         let tb = collector.counting.api.block(first, second);
         collector.tell_registers();
         // SAFETY: `tb` is valid during this callback, and has an instruction.
-        let (n_insns, start) = unsafe {
+        let (n_insns, first, start) = unsafe {
             let first = ffi::qemu_plugin_tb_get_insn(tb, 0);
             let start = ffi::qemu_plugin_insn_vaddr(first);
-            (ffi::qemu_plugin_tb_n_insns(tb), start)
+            (ffi::qemu_plugin_tb_n_insns(tb), first, start)
         };
         let in_kernel = collector.architecture.in_kernel(start);
         // SAFETY: QEMU is translating `tb`.
         collector.counting.how = unsafe { running::translates(tb, in_kernel) };
-        if collector.counting.how == running::Counted::Boot {
+        if let running::Counted::Boot(blocks) = collector.counting.how {
+            if let Some(blocks) = blocks {
+                collector.counting.api.count(first, blocks, 0);
+            }
             return;
         }
         let (architecture, counting) = (collector.architecture, &mut collector.counting);

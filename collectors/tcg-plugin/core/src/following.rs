@@ -27,20 +27,6 @@ pub fn with_tracker(act: impl FnOnce(&mut Tracker)) {
     }
 }
 
-/// Tell the tracker, if there is one, that a block of its own begins; no alias is pending before it.
-///
-/// # Safety
-/// No callback keeps a reference to `block`.
-#[inline(always)]
-unsafe fn begins(vcpu: c_uint, block: NonNull<Block>) {
-    // SAFETY: as in `with_tracker`, and as promised.
-    unsafe {
-        if let Some(tracker) = TRACKER.load(Ordering::Relaxed).as_mut() {
-            tracker.block(vcpu, block);
-        }
-    }
-}
-
 /// The tracker, if there is one.
 ///
 /// # Safety
@@ -58,7 +44,7 @@ pub fn begin(tracker: Tracker) {
 /// Tell the tracker when `block`, one of its own, is begun, which QEMU translates as `tb`.
 ///
 /// # Safety
-/// QEMU is translating `tb`.
+/// QEMU is translating `tb`, and [`begin`] was told a tracker.
 pub unsafe fn follow_block(tb: *mut ffi::Tb, block: *mut Block) {
     // SAFETY: as promised; the block lives as long as the process.
     unsafe {
@@ -143,30 +129,56 @@ extern "C" fn begins_anywhere(vcpu: c_uint, original: *mut c_void) {
             aliases::begins(original)
         }
     };
-    if let Some(block) = NonNull::new(block) {
-        // SAFETY: the block is the tracker's, which no callback keeps a reference to.
-        unsafe { begins(running::vcpu(vcpu), block) };
+    let Some(block) = NonNull::new(block) else {
+        return;
+    };
+    // SAFETY: the block is the tracker's, which no callback keeps a reference to; the tracker is as in
+    // `with_tracker`.
+    unsafe {
+        if let Some(tracker) = TRACKER.load(Ordering::Relaxed).as_mut() {
+            tracker.block(running::vcpu(vcpu), block);
+            if aliases::are_pending() {
+                tracker.looks_back();
+            }
+        }
     }
 }
 
-/// For a guest with one vCPU.
+/// For a guest with one vCPU. What is usual calls nothing, and so saves no registers: all else is
+/// called last.
 extern "C" fn block_begins(vcpu: c_uint, block: *mut c_void) {
-    if aliases::are_pending() {
-        return block_begins_behind_alias(vcpu, block);
+    // SAFETY: `follow_block` gave a block of the tracker's, which no callback keeps a reference to;
+    // there is a tracker, which is as in `with_tracker`.
+    unsafe {
+        let tracker = &mut *TRACKER.load(Ordering::Relaxed);
+        let known = NonNull::new_unchecked(block.cast());
+        if !tracker.goes_on(known) {
+            return block_turns(vcpu, block);
+        }
+        tracker.begins(known);
     }
-    // SAFETY: `follow_block` gave a block of the tracker's, which no callback keeps a reference to.
-    unsafe { begins(vcpu, NonNull::new_unchecked(block.cast())) };
 }
 
-/// Apart, so that what is usual saves no registers.
-#[cold]
-extern "C" fn block_begins_behind_alias(vcpu: c_uint, block: *mut c_void) {
+/// As [`block_begins`], where the block before did not lead to it, or there is more to look at.
+#[inline(never)]
+extern "C" fn block_turns(vcpu: c_uint, block: *mut c_void) {
     aliases::end();
-    block_begins(vcpu, block);
+    // SAFETY: as in `block_begins`.
+    unsafe {
+        let tracker = &mut *TRACKER.load(Ordering::Relaxed);
+        tracker.block(vcpu, NonNull::new_unchecked(block.cast()));
+    }
 }
 
 extern "C" fn block_begins_on_one_of_several(vcpu: c_uint, block: *mut c_void) {
-    block_begins(running::vcpu(vcpu), block);
+    let vcpu = running::vcpu(vcpu);
+    // SAFETY: as in `block_begins`.
+    let same = unsafe { (*TRACKER.load(Ordering::Relaxed)).is_on(vcpu) };
+    if same {
+        block_begins(vcpu, block);
+    } else {
+        block_turns(vcpu, block);
+    }
 }
 
 extern "C" fn accesses(vcpu: c_uint, _access: u32, at: u64, watched: *mut c_void) {

@@ -8,9 +8,10 @@
 use std::ffi::c_void;
 use std::num::NonZeroU64;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::architecture::Architecture;
+use crate::counters::Counter;
 use crate::ffi;
 use crate::memory::refuse;
 
@@ -180,14 +181,15 @@ struct Watched {
 const UNKNOWN: u32 = u32::MAX;
 
 /// How the instructions of a block can be counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Counted {
     /// Inline, with this number of the vCPU.
     Inline(u32),
     /// By callbacks, since the number is not known.
     Called,
-    /// Not at all: what boots the kernel, and never runs in a window.
-    Boot,
+    /// Not at all: what boots the kernel, and never runs in a window. With a counter of such blocks,
+    /// where their number can tell that.
+    Boot(Option<Counter>),
 }
 
 /// A block is translated as `tb`, of the kernel's addresses or others.
@@ -200,10 +202,13 @@ pub unsafe fn translates(tb: *mut ffi::Tb, in_kernel: bool) -> Counted {
     };
     let vcpu = running.find();
     if vcpu == UNTOLD && !in_kernel && running.architecture.boots_apart() {
-        let (flags, none) = (ffi::CB_NO_REGS, ptr::null_mut());
-        // SAFETY: as promised.
-        unsafe { ffi::qemu_plugin_register_vcpu_tb_exec_cb(tb, boots, flags, none) };
-        return Counted::Boot;
+        if running.several {
+            let (flags, none) = (ffi::CB_NO_REGS, ptr::null_mut());
+            // SAFETY: as promised.
+            unsafe { ffi::qemu_plugin_register_vcpu_tb_exec_cb(tb, boots, flags, none) };
+            return Counted::Boot(None);
+        }
+        return Counted::Boot(Some(&BOOTED));
     }
     if !running.several {
         return Counted::Inline(0);
@@ -234,10 +239,17 @@ pub unsafe fn translates(tb: *mut ffi::Tb, in_kernel: bool) -> Counted {
 
 /// Whether a window is open.
 static COUNTING: AtomicBool = AtomicBool::new(false);
+/// How many blocks began that boot the kernel, and how many had when the window opened.
+static BOOTED: AtomicU64 = AtomicU64::new(0);
+static BOOTED_BEFORE: AtomicU64 = AtomicU64::new(0);
 
 /// From now on what executes is counted, or is not.
 pub fn counts(counting: bool) {
-    COUNTING.store(counting, Ordering::Relaxed);
+    let booted = BOOTED.load(Ordering::Relaxed);
+    let before = BOOTED_BEFORE.swap(booted, Ordering::Relaxed);
+    if COUNTING.swap(counting, Ordering::Relaxed) && booted != before {
+        refuse_boot();
+    }
 }
 
 /// Whether what executes is counted.
@@ -246,11 +258,13 @@ pub fn is_counting() -> bool {
 }
 
 extern "C" fn boots(_number: u32, _none: *mut c_void) {
-    if COUNTING.load(Ordering::Relaxed) {
-        refuse(
-            "code of the firmware or of the kernel's start ran in the window: it is not counted",
-        );
+    if is_counting() {
+        refuse_boot();
     }
+}
+
+fn refuse_boot() -> ! {
+    refuse("code of the firmware or of the kernel's start ran in the window: it is not counted")
 }
 
 /// A watched block begins, and QEMU says that this vCPU executes it.

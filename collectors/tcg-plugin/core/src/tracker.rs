@@ -29,6 +29,8 @@ pub struct Tracker {
     counting: bool,
     /// How often what was counted was forgotten.
     cleared: u32,
+    /// The present block, unless there is more to look at behind it than whether it led to the next.
+    before: Option<NonNull<Block>>,
     /// The node in which the present block runs, or NONE where it must be looked for; [`UNCOUNTED`]
     /// while nothing is counted.
     node: NodeNumber,
@@ -58,6 +60,7 @@ impl Tracker {
             tree: CallTree::default(),
             counting: false,
             cleared: 0,
+            before: None,
             node: UNCOUNTED,
             expected: 0,
             iterations: None,
@@ -69,46 +72,42 @@ impl Tracker {
         }
     }
 
-    /// A block begins.
+    /// Whether the block before led to `block`, which begins now on the same vCPU, and there is
+    /// nothing else to it: then [`Tracker::begins`] is to be told.
     ///
     /// # Safety
     /// `block` is one of [`Tracker::blocks`], and no reference to it is alive.
     #[inline(always)]
-    pub unsafe fn block(&mut self, vcpu: u32, block: NonNull<Block>) {
-        // What is usual calls nothing, and so saves no registers: all else is called last.
-        let Some(before) = self.now.block.filter(|_| self.iterations.is_none()) else {
-            return self.turns(vcpu, block);
+    pub unsafe fn goes_on(&mut self, block: NonNull<Block>) -> bool {
+        let Some(before) = self.before else {
+            return false;
         };
         // SAFETY: blocks live as long as the process, and no reference to one outlives a callback.
         let (start, before) = unsafe { (block.as_ref().start, before.as_ref()) };
         let straight = before.reached() == self.expected && before.is_before(start);
-        if !straight || vcpu != self.vcpu {
-            return self.turns(vcpu, block);
+        if straight {
+            before.went_to(start, self.counting);
         }
-        if self.counting {
-            before.went_to(start);
-        }
-        self.begins(block);
+        straight
     }
 
-    /// As [`Tracker::block`], for what is less usual.
+    /// A block begins.
+    ///
+    /// # Safety
+    /// As for [`Tracker::goes_on`].
     #[inline(never)]
-    fn turns(&mut self, vcpu: u32, block: NonNull<Block>) {
+    pub unsafe fn block(&mut self, vcpu: u32, block: NonNull<Block>) {
         if let Some((before, cell)) = self.iterations.take() {
             self.count_iteration(before, cell);
         }
-        // SAFETY: as in `block`.
+        // SAFETY: as in `goes_on`.
         let (now, before) = unsafe { (block.as_ref(), self.now.block.map(|one| one.as_ref())) };
-        let straight = |before: &Block| {
-            before.reached() == self.expected && before.is_before(now.start) && vcpu == self.vcpu
-        };
-        match before {
-            Some(before) if straight(before) => {
-                if self.counting {
-                    before.went_to(now.start);
-                }
+        let before = before.filter(|_| self.is_on(vcpu));
+        match before.filter(|before| before.reached() == self.expected) {
+            Some(before) if before.is_before(now.start) => {
+                before.went_to(now.start, self.counting);
             }
-            Some(before) if vcpu == self.vcpu && self.is_usual(before, now) => {
+            Some(before) if self.is_usual(before, now) => {
                 self.follow(before, now);
                 self.node = self.unknown();
             }
@@ -117,10 +116,21 @@ impl Tracker {
         self.begins(block);
     }
 
+    /// Whether the block before ran on this vCPU.
+    #[inline]
+    pub fn is_on(&self, vcpu: u32) -> bool {
+        vcpu == self.vcpu
+    }
+
+    /// Whatever begins next, [`Tracker::block`] is to be told.
+    pub fn looks_back(&mut self) {
+        self.before = None;
+    }
+
     /// The block begins, in the node of the one before it unless that must be looked for.
     #[inline(always)]
-    fn begins(&mut self, mut block: NonNull<Block>) {
-        self.now.block = Some(block);
+    pub fn begins(&mut self, mut block: NonNull<Block>) {
+        (self.before, self.now.block) = (Some(block), Some(block));
         // SAFETY: as in `block`.
         let now = unsafe { block.as_mut() };
         if now.node != self.node || now.iterates {
@@ -137,6 +147,7 @@ impl Tracker {
         if let Some(iterations) = &block.iterations {
             let cell = self.counting.then_some(block.cell);
             self.iterations = Some((iterations.so_far(), cell));
+            self.looks_back();
         }
     }
 

@@ -42,12 +42,11 @@ impl Tracker {
         self.node = self.unknown();
     }
 
-    /// Whether a call, return or indirect jump at the end of one block led to another, and nothing
-    /// came between.
+    /// Whether a call, return or indirect jump at the end of one block, which came to its end, led to
+    /// another, and nothing came between.
     #[inline]
     pub(super) fn is_usual(&self, before: &Block, now: &Block) -> bool {
         matches!(before.end, End::Call | End::Return | End::Jump)
-            && before.reached() == self.expected
             && before.in_kernel == now.in_kernel
             && !self.is_entry(now.start)
     }
