@@ -40,18 +40,25 @@ pub(crate) struct Builder {
 
 /// The mappings of a process at any time.
 ///
-/// A segment tree over the addresses at which any mapping begins or ends. Each piece is entered at
-/// the O(log n) nodes that it covers whole; the pieces at one node all cover its whole range, so
-/// they never overlap in time, and are searched by it.
+/// Where an address had one mapping after another, there is a segment tree over the addresses at
+/// which any mapping begins or ends. Each piece is entered at the O(log n) nodes that it covers
+/// whole; the pieces at one node all cover its whole range, so they never overlap in time, and are
+/// searched by it.
 #[derive(Debug)]
 pub(crate) struct AddressSpace {
+    /// The segment tree; none where the pieces do not overlap and are sorted by address.
+    tree: Option<SegmentTree>,
+    pieces: Vec<Piece>,
+    changes: Vec<u64>,
+    parent: Option<Parent>,
+}
+
+#[derive(Debug)]
+struct SegmentTree {
     edges: Vec<u64>,
     width: usize,
     /// Sorted by node and time.
     entries: Vec<(u32, u64, u32)>,
-    pieces: Vec<Piece>,
-    changes: Vec<u64>,
-    parent: Option<Parent>,
 }
 
 impl Builder {
@@ -101,8 +108,23 @@ impl Builder {
     }
 
     pub(crate) fn finish(self) -> AddressSpace {
+        let replaced = !self.closed.is_empty();
         let mut pieces = self.closed;
         pieces.extend(self.live.into_values());
+        let mut changes: Vec<u64> = pieces.iter().map(|piece| piece.since).collect();
+        changes.sort_unstable();
+        changes.dedup();
+        AddressSpace {
+            tree: replaced.then(|| SegmentTree::of(&pieces)),
+            pieces,
+            changes,
+            parent: self.parent,
+        }
+    }
+}
+
+impl SegmentTree {
+    fn of(pieces: &[Piece]) -> SegmentTree {
         let mut edges: Vec<u64> = pieces
             .iter()
             .flat_map(|piece| [piece.start, piece.end])
@@ -128,23 +150,15 @@ impl Builder {
             }
         }
         entries.sort_unstable();
-        let mut changes: Vec<u64> = pieces.iter().map(|piece| piece.since).collect();
-        changes.sort_unstable();
-        changes.dedup();
-        AddressSpace {
+        SegmentTree {
             edges,
             width,
             entries,
-            pieces,
-            changes,
-            parent: self.parent,
         }
     }
-}
 
-impl AddressSpace {
-    /// What was mapped at `address` then, in this space alone.
-    pub(crate) fn find(&self, address: u64, time: u64) -> Option<Mapping> {
+    /// The piece that was at `address` then.
+    fn find<'p>(&self, pieces: &'p [Piece], address: u64, time: u64) -> Option<&'p Piece> {
         let leaf = self.edges.partition_point(|edge| *edge <= address);
         let mut node = leaf.checked_sub(1)? + self.width;
         while node > 0 {
@@ -152,14 +166,28 @@ impl AddressSpace {
             let after = self.entries.partition_point(|entry| *entry <= key);
             let last = after.checked_sub(1).map(|last| self.entries[last]);
             if let Some((_, _, piece)) = last.filter(|(at, _, _)| *at == node as u32) {
-                let piece = &self.pieces[piece as usize];
+                let piece = &pieces[piece as usize];
                 if time < piece.until {
-                    return Some(piece.mapping);
+                    return Some(piece);
                 }
             }
             node >>= 1;
         }
         None
+    }
+}
+
+impl AddressSpace {
+    /// What was mapped at `address` then, in this space alone.
+    pub(crate) fn find(&self, address: u64, time: u64) -> Option<Mapping> {
+        let piece = if let Some(tree) = &self.tree {
+            tree.find(&self.pieces, address, time)
+        } else {
+            let after = self.pieces.partition_point(|one| one.start <= address);
+            let last = after.checked_sub(1).map(|last| &self.pieces[last]);
+            last.filter(|piece| address < piece.end && piece.since <= time)
+        };
+        piece.map(|piece| piece.mapping)
     }
 
     /// A number that differs between two times if the mappings may.

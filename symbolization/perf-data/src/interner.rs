@@ -30,6 +30,13 @@ struct Known {
 }
 
 impl Known {
+    fn with_room(numbers: usize) -> Self {
+        Known {
+            table: HashTable::with_capacity(numbers),
+            fingerprints: Vec::new(),
+        }
+    }
+
     /// Its number, and whether it is a new one.
     #[inline]
     fn number(&mut self, fingerprint: Fingerprint) -> (u32, bool) {
@@ -80,7 +87,20 @@ impl Default for Rows {
     }
 }
 
+/// A sample with a call chain is rarely smaller, and most samples of a large load differ.
+const SMALL_SAMPLE: usize = 192;
+
 impl Interner {
+    /// For the samples in records of so many bytes: what is not used of the room is never touched.
+    pub(crate) fn for_records(bytes: usize) -> Self {
+        let samples = bytes / SMALL_SAMPLE;
+        Interner {
+            callers: Known::with_room(samples),
+            leaves: Known::with_room(samples),
+            ..Interner::default()
+        }
+    }
+
     #[inline]
     pub(crate) fn fingerprint(&self, key: impl Hash + Copy) -> Fingerprint {
         Fingerprint {

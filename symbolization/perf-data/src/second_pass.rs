@@ -61,7 +61,10 @@ impl SampleReader<'_> {
         let in_order = self.attributes.iter().any(Attribute::reads_group);
         let middle = middle.filter(|_| !in_order && data.len() >= WORTH_SPLITTING);
         let part = |start: Start, end: usize| {
-            let mut state = State::default();
+            let mut state = State {
+                interner: Interner::for_records(end - start.offset),
+                ..State::default()
+            };
             let mut released = start.offset;
             walk(&data[..end], self.order, start, lenient, |next, record| {
                 if record.kind == records::SAMPLE {
