@@ -310,6 +310,14 @@ class KernelMapping:
     build_id: str | None
 
 @final
+class PerfReading:
+    """A perf.data file that a thread reads."""
+
+    def __init__(self, path: str) -> None: ...
+    def result(self) -> PerfData:
+        """It, once it is read. Raises NativeError, and RuntimeError when it is asked for again."""
+
+@final
 class PerfData:
     """A perf.data file: N distinct places (an address in an object), E entries (a stack of places
     and an event, with the sum of the periods and the number of the samples)."""

@@ -76,9 +76,9 @@ def import_(recordings: Sequence[str], folder: Path, ops: int | None, **symbols:
     The first FILE is the base. Files with one LABEL are recordings of one kernel, each in a boot of
     its own: base=a1 base=a2 new=b1 new=b2. A single FILE gives a profile without a comparison.
     """
+    imported = _read(recordings, symbols)
     from profdiff.profile import importing
 
-    imported = _read(_sources(recordings, **symbols))
     described = importing.describe(imported, ops=ops, command=["profdiff", *sys.argv[1:]])
     importing.compare(imported, described)  # what cannot be compared is refused now
     session = importing.keep(folder, imported, described)
@@ -96,11 +96,11 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
     with one LABEL are recordings of one kernel, each in a boot of its own: base=a1 base=a2 new=b1
     new=b2. A single FILE is shown without a comparison.
     """
+    imported = _read(recordings, symbols)
     from profdiff.evidence.one_setting import OneSetting
     from profdiff.profile import importing
     from profdiff.session.session import Session
 
-    imported = _read(_sources(recordings, **symbols))
     described = importing.describe(imported, ops=ops, command=["profdiff", *sys.argv[1:]])
 
     def findings() -> "Findings":
@@ -112,10 +112,16 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
     output.write(Subject(Session(Path("diff"), described), lambda: found, output.asked))
 
 
-def _read(sources: "list[GivenRecording]") -> "list[Imported]":
+def _read(recordings: Sequence[str], symbols: dict[str, Sequence[str]]) -> "list[Imported]":
+    from profdiff.collectors.kernels.label import labelled
+    from profdiff.symbolization import perf_files
+
+    files = [(label, Path(text)) for label, text in labelled(recordings, _label, "FILE")]
+    # While what reads it is imported.
+    perf_files.begin(files[0][1])
     from profdiff.profile import importing
 
-    imported = [importing.read(source, _registered) for source in sources]
+    imported = [importing.read(source, _registered) for source in _sources(files, **symbols)]
     if wanted := importing.wanted_symbols(imported):
         tell(f"profdiff: {wanted}")
     return imported
@@ -145,17 +151,15 @@ def _registered() -> dict[str, Path]:
 
 
 def _sources(
-    recordings: Sequence[str],
+    files: Sequence[tuple[str, Path]],
     vmlinuxes: Sequence[str],
     kallsyms: Sequence[str],
     modules: Sequence[str],
     roots: Sequence[str],
 ) -> "list[GivenRecording]":
     """The recordings with their symbols: by label, or in the order in which both were given."""
-    from profdiff.collectors.kernels.label import labelled
     from profdiff.profile.importing import GivenRecording
 
-    files = [(label, Path(text)) for label, text in labelled(recordings, _label, "FILE")]
     labels = list(dict.fromkeys(label for label, _ in files))
     times = Counter((label, path.resolve()) for label, path in files)
     if again := next((name for (name, _), count in times.items() if count > 1), None):

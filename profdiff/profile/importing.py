@@ -48,6 +48,7 @@ from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.debug_files import kernel_debug_elf
 from profdiff.symbolization.found_kallsyms import MAX_KALLSYMS, found_kallsyms
 from profdiff.symbolization.kernel_chains import KernelSymbols, kernel_build_id
+from profdiff.symbolization.perf_files import opened
 from profdiff.symbolization.symbolizer import symbolize
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def read(source: GivenRecording, known: Callable[[], Mapping[str, Path]] = dict)
 
 
 def _read_perf(source: GivenRecording, known: Callable[[], Mapping[str, Path]]) -> Imported:
-    data = PerfData.open(str(source.path))
+    data = opened(source.path)
     machine = data.machine
     build_id = kernel_build_id(data)
     trusted = ""

@@ -34,7 +34,7 @@ mod _native {
     #[pymodule_export]
     use crate::function_graph::traced_calls;
     #[pymodule_export]
-    use crate::perf::{is_perf_data, Event, KernelMapping, PerfData, PerfText};
+    use crate::perf::{is_perf_data, Event, KernelMapping, PerfData, PerfReading, PerfText};
     #[pymodule_export]
     use crate::stacks::{
         add_to_parents, distinct_stacks, expand_calls, outer_calls, write_folded, FunctionStacks,

@@ -1,9 +1,12 @@
 //! What the crate perf-data reads.
 
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::thread::JoinHandle;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use perf_data as pd;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use stacks::expand_samples;
@@ -49,11 +52,8 @@ pub(crate) struct PerfData {
     entry_samples: Py<PyArray1<u64>>,
 }
 
-#[pymethods]
 impl PerfData {
-    #[staticmethod]
-    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let mut from = py.detach(|| pd::Profile::open(&path)).map_err(native)?;
+    fn new(py: Python<'_>, mut from: pd::Profile) -> Self {
         let entry_thread: Vec<u32> = from.stacks.entry_name().collect();
         let stacks = &mut from.stacks;
         // These columns are Python's from here on.
@@ -62,7 +62,7 @@ impl PerfData {
         let entry_event = std::mem::take(&mut stacks.entry_event);
         let entry_weight = std::mem::take(&mut stacks.entry_weight);
         let entry_samples = std::mem::take(&mut stacks.entry_samples);
-        Ok(PerfData {
+        PerfData {
             from,
             place_object: place_object.into_pyarray(py).unbind(),
             place_address: place_address.into_pyarray(py).unbind(),
@@ -70,7 +70,43 @@ impl PerfData {
             entry_event: entry_event.into_pyarray(py).unbind(),
             entry_weight: entry_weight.into_pyarray(py).unbind(),
             entry_samples: entry_samples.into_pyarray(py).unbind(),
-        })
+        }
+    }
+}
+
+/// A recording that a thread reads.
+#[pyclass(frozen, module = "profdiff.symbolization._native")]
+pub(crate) struct PerfReading {
+    thread: Mutex<Option<JoinHandle<pd::Result<pd::Profile>>>>,
+}
+
+#[pymethods]
+impl PerfReading {
+    #[new]
+    fn new(path: PathBuf) -> Self {
+        let thread = std::thread::spawn(move || pd::Profile::open(&path));
+        PerfReading {
+            thread: Mutex::new(Some(thread)),
+        }
+    }
+
+    /// It, once it is read; only once.
+    fn result(&self, py: Python<'_>) -> PyResult<PerfData> {
+        let thread = self.thread.lock().ok().and_then(|mut thread| thread.take());
+        let thread = thread.ok_or_else(|| PyRuntimeError::new_err("it was taken already"))?;
+        match py.detach(|| thread.join()) {
+            Ok(from) => Ok(PerfData::new(py, from.map_err(native)?)),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+#[pymethods]
+impl PerfData {
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let from = py.detach(|| pd::Profile::open(&path)).map_err(native)?;
+        Ok(PerfData::new(py, from))
     }
 
     #[getter]
