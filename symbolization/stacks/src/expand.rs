@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use crate::tree::{FunctionStacks, Tree};
 
 /// The functions at each place, as columns: place `i` has `functions[offsets[i]..offsets[i + 1]]`,
@@ -45,21 +47,68 @@ pub struct Samples<'c> {
     pub entry_place: &'c [u32],
 }
 
+/// So many places of callers are worth a second processor.
+const WORTH_SPLITTING: usize = 1 << 18;
+
 /// Replace the places of `samples` by their functions, inlined ones too; equal stacks become one.
 ///
 /// With `thread_function`, the first frame of each stack is its thread's name: string `i` is the
-/// function `thread_function + i`. A place without functions adds no frame.
+/// function `thread_function + i`. A place without functions adds no frame. An entry of callers that
+/// are none has no stack.
 pub fn expand_samples(
     samples: Samples<'_>,
     chains: Chains<'_>,
     thread_function: Option<u32>,
 ) -> FunctionStacks {
+    let rows = samples.row_name.len();
+    let split = samples.row_places.len() >= WORTH_SPLITTING;
+    let most = if split { rows / 2 } else { rows };
+    expand_in_two(samples, chains, thread_function, most)
+}
+
+/// The first `most` callers here, the others on another processor.
+fn expand_in_two(
+    samples: Samples<'_>,
+    chains: Chains<'_>,
+    thread_function: Option<u32>,
+    most: usize,
+) -> FunctionStacks {
+    let rows = samples.row_name.len();
+    let of = |rows: Range<usize>| expand_rows(samples, chains, thread_function, rows);
+    let (mut tree, other) = std::thread::scope(|scope| {
+        let other = (most < rows).then(|| scope.spawn(|| of(most..rows)));
+        let tree = of(0..most);
+        (tree, other.map(|other| other.join()))
+    });
+    let other = match other {
+        Some(Ok(other)) => other,
+        Some(Err(panic)) => std::panic::resume_unwind(panic),
+        None => return tree.out,
+    };
+    let numbers = tree.take_in(&other.out);
+    let stacks = tree.out.entry_stack.iter_mut().zip(other.out.entry_stack);
+    for ((stack, there), row) in stacks.zip(samples.entry_row) {
+        if *row as usize >= most {
+            *stack = usize::try_from(there).map_or(there, |there| numbers[there]);
+        }
+    }
+    tree.out
+}
+
+/// The stacks of some callers; of the entries, only those above them get theirs.
+fn expand_rows(
+    samples: Samples<'_>,
+    chains: Chains<'_>,
+    thread_function: Option<u32>,
+    rows: Range<usize>,
+) -> Tree {
     let mut tree = Tree::default();
     // Callers that were seen one after the other mostly begin alike.
     let mut last: (u32, &[u32]) = (u32::MAX, &[]);
     let mut path: Vec<i64> = Vec::new();
-    let mut ends: Vec<i64> = Vec::with_capacity(samples.row_name.len());
-    for (bounds, name) in samples.row_offsets.windows(2).zip(samples.row_name) {
+    let mut ends: Vec<i64> = Vec::with_capacity(rows.len());
+    let bounds = samples.row_offsets.windows(2).zip(samples.row_name);
+    for (bounds, name) in bounds.skip(rows.start).take(rows.len()) {
         let range = bounds[0] as usize..bounds[1] as usize;
         let places = samples.row_places.get(range).unwrap_or_default();
         let alike = if last.0 == *name {
@@ -82,13 +131,18 @@ pub fn expand_samples(
     }
     let leaves = samples.entry_row.iter().zip(samples.entry_place);
     let entry_stack = leaves
-        .map(|(row, place)| {
-            let above = ends.get(*row as usize).copied().unwrap_or(-1);
-            chains.on_top(&mut tree, above, *place, usize::MAX)
-        })
+        .map(
+            |(row, place)| match (*row as usize).checked_sub(rows.start) {
+                Some(row) if row < rows.len() => {
+                    let above = ends.get(row).copied().unwrap_or(-1);
+                    chains.on_top(&mut tree, above, *place, usize::MAX)
+                }
+                _ => -1,
+            },
+        )
         .collect();
     tree.out.entry_stack = entry_stack;
-    tree.out
+    tree
 }
 
 /// Who called whom, as columns, callers before their callees: node `i` was called by node
@@ -177,5 +231,62 @@ mod tests {
                 vec![]
             ]
         );
+    }
+
+    #[test]
+    fn the_second_half_of_the_callers_gives_the_same_stacks() {
+        // Functions 0 to 9, one or two at each of 7 places; 40 callers of up to 6 places.
+        let chains = Chains {
+            offsets: &[0, 1, 3, 4, 6, 7, 9, 10],
+            functions: &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+            inlined: &[
+                false, false, true, false, false, true, false, false, true, false,
+            ],
+        };
+        let mut seed = 7u64;
+        let mut random = |below: u64| {
+            seed = seed
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            ((seed >> 33) % below) as u32
+        };
+        let (mut row_offsets, mut row_places) = (vec![0], Vec::new());
+        for _ in 0..40 {
+            let depth = random(7);
+            row_places.extend((0..depth).map(|_| random(7)));
+            row_offsets.push(row_places.len() as u64);
+        }
+        let row_name: Vec<u32> = (0..40).map(|_| random(3)).collect();
+        // Also of callers that are none.
+        let entry_row: Vec<u32> = (0..300).map(|_| random(42)).collect();
+        let entry_place: Vec<u32> = (0..300).map(|_| random(7)).collect();
+        let samples = Samples {
+            row_offsets: &row_offsets,
+            row_places: &row_places,
+            row_name: &row_name,
+            entry_row: &entry_row,
+            entry_place: &entry_place,
+        };
+        let paths = |out: &FunctionStacks| -> Vec<Vec<(i64, bool)>> {
+            let path = |stack: &i64| {
+                let mut path = Vec::new();
+                let mut next = *stack;
+                while let Ok(row) = usize::try_from(next) {
+                    path.push((out.function[row], out.inlined[row]));
+                    next = out.parent[row];
+                }
+                path
+            };
+            out.entry_stack.iter().map(path).collect()
+        };
+        let whole = expand_in_two(samples, chains, Some(100), 40);
+        let expected = paths(&whole);
+        for most in 0..40 {
+            let split = expand_in_two(samples, chains, Some(100), most);
+            assert_eq!(paths(&split), expected);
+            assert_eq!(split.parent.len(), whole.parent.len());
+            let below = split.parent.iter().enumerate();
+            assert!(below.into_iter().all(|(row, parent)| *parent < row as i64));
+        }
     }
 }

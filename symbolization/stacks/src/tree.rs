@@ -48,4 +48,15 @@ impl Tree {
         }
         i64::from(node)
     }
+
+    /// Add the stacks of another tree: the number of each of them here.
+    pub fn take_in(&mut self, other: &FunctionStacks) -> Vec<i64> {
+        let mut numbers: Vec<i64> = Vec::with_capacity(other.parent.len());
+        let columns = other.parent.iter().zip(&other.function);
+        for ((parent, function), inlined) in columns.zip(&other.inlined) {
+            let parent = usize::try_from(*parent).map_or(-1, |parent| numbers[parent]);
+            numbers.push(self.child(parent, *function as u32, *inlined));
+        }
+        numbers
+    }
 }
