@@ -201,14 +201,16 @@ def counts(session: Path) -> dict[str, bytes]:
     }
 
 
-def wrapped_qemu(folder: Path) -> Path:
-    """A folder for PATH with a QEMU that calls itself another version."""
+ANOTHER_VERSION = '[ "$1" = --version ] && echo "QEMU emulator version 99.0.1" && exit'
+# Before a machine is loaded.
+SLOW = 'case "$*" in *" -incoming "*) sleep 2 ;; esac'
+
+
+def wrapped_qemu(folder: Path, line: str) -> Path:
+    """A folder for PATH with a QEMU that first executes a line of shell."""
     folder.mkdir()
     real = shutil.which("qemu-system-x86_64")
     program = folder / "qemu-system-x86_64"
-    program.write_text(
-        f'#!/bin/sh\n[ "$1" = --version ] && echo "QEMU emulator version 99.0.1" && exit\n'
-        f'exec {real} "$@"\n'
-    )
+    program.write_text(f'#!/bin/sh\n{line}\nexec {real} "$@"\n')
     program.chmod(0o755)
     return folder

@@ -10,7 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from cluster.conftest import SECONDS, Dask, Recording, counts, wrapped_qemu
+from cluster.conftest import (
+    ANOTHER_VERSION,
+    SECONDS,
+    SLOW,
+    Dask,
+    Recording,
+    counts,
+    wrapped_qemu,
+)
 from support import profdiff
 
 from profdiff.session.session import Session
@@ -23,7 +31,7 @@ def test_a_cluster_counts_the_same_and_refuses_another_qemu(
     dask: Dask, start: Start, asked: list[str], alone: dict[str, bytes], tmp_path: Path
 ) -> None:
     good = dask.add()
-    path = f"{wrapped_qemu(tmp_path / 'bin')}:{os.environ['PATH']}"
+    path = f"{wrapped_qemu(tmp_path / 'bin', ANOTHER_VERSION)}:{os.environ['PATH']}"
     bad = dask.add({"PATH": path})
     session = tmp_path / "s.profdiff"
     recording = start("--cluster", dask.address, "-o", session, *asked)
@@ -67,11 +75,19 @@ def test_a_worker_that_is_killed(
 ) -> None:
     """Its run is made by another one, which counts the same."""
     session = tmp_path / "s.profdiff"
-    recording = start("--cluster", "local:2", "-o", session, *asked)
+    # As guests end in half a second, which a busy machine may take to look for them.
+    path = f"{wrapped_qemu(tmp_path / 'bin', SLOW)}:{os.environ['PATH']}"
+    recording = start("--cluster", "local:2", "-o", session, *asked, env={"PATH": path})
     recording.wait_for(lambda said: len(re.findall(r": on ", said)) == 2)
-    workers = filter(is_worker, descendants(recording.process.pid))
-    victim = next(pid for pid in workers if guests(pid))
-    os.kill(victim, signal.SIGKILL)
+    busy: list[int] = []
+
+    def find_busy(_: str) -> bool:
+        workers = filter(is_worker, descendants(recording.process.pid))
+        busy.extend(pid for pid in workers if guests(pid))
+        return bool(busy)
+
+    recording.wait_for(find_busy)
+    os.kill(busy[0], signal.SIGKILL)
     assert recording.end() == 0, recording.said
     assert len(re.findall(r"was lost; it is tried again", recording.said)) == 1
     assert "a run was tried again, as its node was lost" in recording.said
