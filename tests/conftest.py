@@ -54,6 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before test modules are imported, which ask for it."""
+    gc.disable()  # What is collected stays.
     extent.configure(config)
     # A shell starts what runs in the background with SIGINT ignored, nohup with SIGHUP. What tests
     # start and end by these signals would ignore them, too, and be waited for.
@@ -78,9 +79,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """Thousands of tests are no garbage: to look through them again and again took a worker an
     eighth of its time."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
