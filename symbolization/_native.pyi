@@ -313,7 +313,8 @@ class KernelMapping:
 class PerfReading:
     """A perf.data file that a thread reads."""
 
-    def __init__(self, path: str) -> None: ...
+    def __init__(self, path: str) -> None:
+        """Raises OSError where there can be no thread."""
     def result(self) -> PerfData:
         """It, once it is read. Raises NativeError, and RuntimeError when it is asked for again."""
 

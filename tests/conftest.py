@@ -76,7 +76,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: (-guests[item.path], -long[item.path]))
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
     """Thousands of tests are no garbage: to look through them again and again took a worker an
     eighth of its time."""
     gc.freeze()

@@ -33,8 +33,9 @@ KERNEL_FILES = [
     "./usr/lib/debug/lib/modules/*/vmlinux",
 ]
 # All that is wanted of a package with a kernel's debug symbols. Until 6.18 Debian has it before
-# those of the modules, which are twice as much, and tar reads no further. It is no link: dpkg-deb
-# puts those last (build.c: "symlinks will not appear before their target").
+# those of the modules, which are twice as much, and tar reads no further: damage behind it is not
+# noticed. It is no link: dpkg-deb puts those last (build.c: "symlinks will not appear before their
+# target").
 _DEBUG_ELF = ["--occurrence=1", "./usr/lib/debug/*/vmlinux*"]
 _DEBUG = re.compile(r"linux-.*-dbg_.*\.deb")
 _IMAGE = re.compile(r"linux-(image|binary)-.*(?<!-dbg)")
@@ -94,7 +95,7 @@ def unpack_into(target: Path, packages: Sequence[Path], wanted: Sequence[str]) -
         if not target.is_dir():
             with make_folder(target) as folder:
                 for package in packages:
-                    _unpack(package, folder, wanted)
+                    _unpack_part(package, folder, wanted)
                     _check(package, folder)
     return target
 
@@ -108,13 +109,20 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[None]:
         yield
 
 
+def _unpack_part(package: Path, folder: Path, wanted: Sequence[str]) -> None:
+    if wanted is KERNEL_FILES and _DEBUG.fullmatch(package.name):
+        _unpack(package, folder, _DEBUG_ELF)
+        if any(path.is_file() for path in folder.glob("usr/lib/debug/**/vmlinux*")):
+            return
+        # Something else than dpkg-deb made it, and put a link first.
+    _unpack(package, folder, wanted)
+
+
 def _unpack(package: Path, folder: Path, wanted: Sequence[str]) -> None:
     """tar refuses members that lead out of ``folder``, and follows no link that it made."""
     # Messages are read below, so they are asked for in English.
     environment = {**os.environ, "LC_ALL": "C"}
     program = find_program("dpkg-deb")
-    if _DEBUG.fullmatch(package.name):
-        wanted = _DEBUG_ELF
     command = [str(find_program("tar")), "-x", "-C", str(folder), "--no-same-owner"]
     command += ["--no-same-permissions", "--exclude=*/build", "--exclude=*/source"]
     with tempfile.TemporaryFile() as dpkg_errors, tempfile.TemporaryFile() as tar_errors:
@@ -145,7 +153,7 @@ def _unpack(package: Path, folder: Path, wanted: Sequence[str]) -> None:
         ends = [tar.wait(), dpkg.wait()]
         # Where tar has all that it wants, nobody reads what dpkg-deb writes, which ends by that.
         # tar itself ends with 2 where a pattern matched nothing: its messages tell the rest.
-        failed = ends[1] != 0 if whole else ends[0] < 0
+        failed = ends[0] < 0 or (whole and ends[1] != 0)
         errors, messages = _lines(dpkg_errors), _lines(tar_errors)
     if not within:
         limit = _LARGEST >> 30

@@ -114,14 +114,14 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
 
 def _read(recordings: Sequence[str], symbols: dict[str, Sequence[str]]) -> "list[Imported]":
     from profdiff.collectors.kernels.label import labelled
-    from profdiff.symbolization import perf_files
+    from profdiff.symbolization.perf_reading import begun
 
     files = [(label, Path(text)) for label, text in labelled(recordings, _label, "FILE")]
     # While what reads it is imported.
-    perf_files.begin(files[0][1])
-    from profdiff.profile import importing
+    with begun(files[0][1]):
+        from profdiff.profile import importing
 
-    imported = [importing.read(source, _registered) for source in _sources(files, **symbols)]
+        imported = [importing.read(source, _registered) for source in _sources(files, **symbols)]
     if wanted := importing.wanted_symbols(imported):
         tell(f"profdiff: {wanted}")
     return imported

@@ -48,7 +48,7 @@ from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.debug_files import kernel_debug_elf
 from profdiff.symbolization.found_kallsyms import MAX_KALLSYMS, found_kallsyms
 from profdiff.symbolization.kernel_chains import KernelSymbols, kernel_build_id
-from profdiff.symbolization.perf_files import opened
+from profdiff.symbolization.perf_reading import opened
 from profdiff.symbolization.symbolizer import symbolize
 
 if TYPE_CHECKING:

@@ -132,33 +132,55 @@ def test_a_corrupt_package_leaves_nothing(tmp_path: Path, cache: Path) -> None:
         unpack_kernel([tmp_path / "gone.deb"])
 
 
-def hostile(folder: Path, outside: Path) -> Path:
-    """A package whose members try to get out: by .., by an absolute name, through a link."""
+def by_hand(folder: Path, name: str, *members: tuple[str, str | None]) -> Path:
+    """A package with these members in this order: a name, and what it links to if it is a link."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w:xz") as archive:
-
-        def add(name: str, content: bytes = b"x", link: str | None = None) -> None:
-            member = tarfile.TarInfo(name)
+        for path, link in members:
+            member = tarfile.TarInfo(path)
             if link:
                 member.type, member.linkname = tarfile.SYMTYPE, link
                 archive.addfile(member)
             else:
-                member.size = len(content)
-                archive.addfile(member, io.BytesIO(content))
-
-        add("./boot/vmlinuz-../../../escaped1")
-        add(f"./boot/vmlinuz-1/..{'/..' * 20}{outside}/escaped2")
-        add(f"{outside}/boot/vmlinuz-escaped3")
-        add("./boot/vmlinuz-link", link=str(outside))
-        add("./boot/vmlinuz-link/escaped4")
-        add("./boot/vmlinuz-good")
+                member.size = 1
+                archive.addfile(member, io.BytesIO(b"x"))
     (folder / "data.tar.xz").write_bytes(data.getvalue())
     (folder / "debian-binary").write_text("2.0\n")
     good = package(folder, "donor", "boot/x")
     subprocess.run(["ar", "x", good, "control.tar.xz"], cwd=folder, check=True)
-    members = ["debian-binary", "control.tar.xz", "data.tar.xz"]
-    subprocess.run(["ar", "rc", "hostile.deb", *members], cwd=folder, check=True)
-    return folder / "hostile.deb"
+    parts = ["debian-binary", "control.tar.xz", "data.tar.xz"]
+    subprocess.run(["ar", "rc", name, *parts], cwd=folder, check=True)
+    return folder / name
+
+
+def hostile(folder: Path, outside: Path) -> Path:
+    """A package whose members try to get out: by .., by an absolute name, through a link."""
+    return by_hand(
+        folder,
+        "hostile.deb",
+        ("./boot/vmlinuz-../../../escaped1", None),
+        (f"./boot/vmlinuz-1/..{'/..' * 20}{outside}/escaped2", None),
+        (f"{outside}/boot/vmlinuz-escaped3", None),
+        ("./boot/vmlinuz-link", str(outside)),
+        ("./boot/vmlinuz-link/escaped4", None),
+        ("./boot/vmlinuz-good", None),
+    )
+
+
+def test_a_link_before_the_debug_symbols(tmp_path: Path) -> None:
+    """dpkg-deb puts links last; others do not."""
+    need_program("ar", "binutils")
+    image = package(tmp_path, "linux-image", "boot/vmlinuz-7.0-x")
+    folder = "usr/lib/debug/lib/modules/7.0-x"
+    debug = by_hand(
+        tmp_path,
+        "linux-image-dbg_1_amd64.deb",
+        ("./usr/lib/debug/boot/vmlinux-7.0-x", "../lib/modules/7.0-x/vmlinux"),
+        (f"./{folder}/vmlinux", None),
+    )
+    files = parse(f"{image},{debug}").locate("k")
+    assert files.debug_elf
+    assert files.debug_elf.read_text() == "x"
 
 
 def test_nothing_is_written_outside(tmp_path: Path, cache: Path) -> None:

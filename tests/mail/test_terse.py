@@ -42,7 +42,7 @@ def bounded(said: str) -> list[str]:
 
 
 def columns(line: str) -> int:
-    """At least so many does a terminal take: a combining character has none of its own."""
+    """The fewest columns that a terminal needs: combining characters take none."""
     return sum(not unicodedata.combining(character) for character in line)
 
 

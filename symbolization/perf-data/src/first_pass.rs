@@ -31,6 +31,8 @@ pub(crate) struct FirstPass<'h> {
     /// The first record behind the middle of the data, unless it is inside a compressed one.
     pub(crate) middle: Option<Start>,
     compressed: bool,
+    /// How many samples there are.
+    pub(crate) samples: usize,
     /// By the id of an event: its number.
     by_id: HashMap<u64, u32>,
     /// By the id of an event: for how long it was enabled and counted, in all threads.
@@ -52,6 +54,7 @@ impl<'h> FirstPass<'h> {
             kernel_symbols: Vec::new(),
             middle: None,
             compressed: false,
+            samples: 0,
         }
     }
 
@@ -66,6 +69,7 @@ impl<'h> FirstPass<'h> {
             Some(_) => {}
         }
         if record.kind == records::SAMPLE {
+            self.samples += 1;
             return;
         }
         if self.understand(record).is_none() {

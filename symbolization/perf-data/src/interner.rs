@@ -87,13 +87,14 @@ impl Default for Rows {
     }
 }
 
-/// A sample with a call chain is rarely smaller, and most samples of a large load differ.
-const SMALL_SAMPLE: usize = 192;
+/// With more samples than these, tables grow: they may all be the same.
+const MOST_EXPECTED: usize = 1 << 20;
 
 impl Interner {
-    /// For the samples in records of so many bytes: what is not used of the room is never touched.
-    pub(crate) fn for_records(bytes: usize) -> Self {
-        let samples = bytes / SMALL_SAMPLE;
+    /// With room for so many samples. Most of a large load differ, and to make the tables larger again
+    /// and again is a tenth of the time.
+    pub(crate) fn for_samples(samples: usize) -> Self {
+        let samples = samples.min(MOST_EXPECTED);
         Interner {
             callers: Known::with_room(samples),
             leaves: Known::with_room(samples),

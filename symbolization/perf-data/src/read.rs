@@ -57,6 +57,7 @@ impl Profile {
             kernel_mappings,
             kernel_symbols,
             middle,
+            samples,
             ..
         } = first;
         if header.attributes.is_empty() {
@@ -70,6 +71,7 @@ impl Profile {
             by_id: ids(&header.attributes),
             timeline: &timeline,
             unnamed,
+            samples,
             release: &|part| release(start + part.start..start + part.end),
         };
         release(header.data.clone());

@@ -26,6 +26,8 @@ pub(crate) struct SampleReader<'p> {
     pub(crate) by_id: HashMap<u64, u32>,
     pub(crate) timeline: &'p Timeline,
     pub(crate) unnamed: u32,
+    /// How many samples there are.
+    pub(crate) samples: usize,
     /// Told which part of the data has been read.
     pub(crate) release: &'p (dyn Fn(Range<usize>) + Sync),
 }
@@ -60,9 +62,10 @@ impl SampleReader<'_> {
         // Counts of a group are differences to the sample before: one after the other.
         let in_order = self.attributes.iter().any(Attribute::reads_group);
         let middle = middle.filter(|_| !in_order && data.len() >= WORTH_SPLITTING);
+        let parts = 1 + usize::from(middle.is_some());
         let part = |start: Start, end: usize| {
             let mut state = State {
-                interner: Interner::for_records(end - start.offset),
+                interner: Interner::for_samples(self.samples / parts),
                 ..State::default()
             };
             let mut released = start.offset;

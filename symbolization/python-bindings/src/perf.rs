@@ -83,11 +83,11 @@ pub(crate) struct PerfReading {
 #[pymethods]
 impl PerfReading {
     #[new]
-    fn new(path: PathBuf) -> Self {
-        let thread = std::thread::spawn(move || pd::Profile::open(&path));
-        PerfReading {
+    fn new(path: PathBuf) -> PyResult<Self> {
+        let thread = std::thread::Builder::new().spawn(move || pd::Profile::open(&path))?;
+        Ok(PerfReading {
             thread: Mutex::new(Some(thread)),
-        }
+        })
     }
 
     /// It, once it is read; only once.

@@ -9,6 +9,7 @@ use crate::slots::PlaceNumber;
 
 /// With more paths than these, new ones count for their caller: some 400 MB.
 const MOST_NODES: usize = 1 << 20;
+
 /// One of the tree's counts: of a place in a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {

@@ -152,7 +152,7 @@ extern "C" fn translated(first: usize, second: usize) {
         let tb = collector.counting.api.block(first, second);
         collector.tell_registers();
         // SAFETY: `tb` is valid during this callback, and has an instruction.
-        let (n_insns, first, start) = unsafe {
+        let (n_insns, first_insn, start) = unsafe {
             let first = ffi::qemu_plugin_tb_get_insn(tb, 0);
             let start = ffi::qemu_plugin_insn_vaddr(first);
             (ffi::qemu_plugin_tb_n_insns(tb), first, start)
@@ -162,7 +162,7 @@ extern "C" fn translated(first: usize, second: usize) {
         collector.counting.how = unsafe { running::translates(tb, in_kernel) };
         if let running::Counted::Boot(blocks) = collector.counting.how {
             if let Some(blocks) = blocks {
-                collector.counting.api.count(first, blocks, 0);
+                collector.counting.api.count(first_insn, blocks, 0);
             }
             return;
         }
@@ -260,7 +260,7 @@ extern "C" fn translated(first: usize, second: usize) {
                 let original = aliases::original(instructions, end, behind, block, alias);
                 follow_anywhere(tb, original, conditions);
             } else if !block.is_null() {
-                follow_block(tb, block);
+                follow_block(tb, block, collector.vcpus > 1);
             }
         }
     });

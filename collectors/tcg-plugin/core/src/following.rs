@@ -41,18 +41,20 @@ pub fn begin(tracker: Tracker) {
     TRACKER.store(Box::into_raw(Box::new(tracker)), Ordering::Relaxed);
 }
 
-/// Tell the tracker when `block`, one of its own, is begun, which QEMU translates as `tb`.
+/// Tell the tracker when `block`, one of its own, is begun, which QEMU translates as `tb`. `several`:
+/// whether the guest has several vCPUs.
 ///
 /// # Safety
 /// QEMU is translating `tb`, and [`begin`] was told a tracker.
-pub unsafe fn follow_block(tb: *mut ffi::Tb, block: *mut Block) {
+pub unsafe fn follow_block(tb: *mut ffi::Tb, block: *mut Block, several: bool) {
     // SAFETY: as promised; the block lives as long as the process.
     unsafe {
-        let (begins, flags): (ffi::VcpuUdataCb, _) = if running::are_several() {
-            (block_begins_on_one_of_several, ffi::CB_READS_REGS)
+        let begins = if several {
+            block_begins_on_one_of_several
         } else {
-            (block_begins, ffi::CB_NO_REGS)
+            block_begins
         };
+        let flags = running::flags();
         ffi::qemu_plugin_register_vcpu_tb_exec_cb(tb, begins, flags, block.cast());
     }
 }

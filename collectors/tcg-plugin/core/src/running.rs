@@ -148,6 +148,15 @@ pub fn current(number: u32) -> u32 {
     }
 }
 
+/// What a callback at the begin of a block asks for, to use [`vcpu`].
+pub fn flags() -> u32 {
+    if are_several() {
+        ffi::CB_READS_REGS
+    } else {
+        ffi::CB_NO_REGS
+    }
+}
+
 impl Running {
     fn find(&mut self) -> u32 {
         for register in &self.telling {
@@ -239,7 +248,7 @@ pub unsafe fn translates(tb: *mut ffi::Tb, in_kernel: bool) -> Counted {
 
 /// Whether a window is open.
 static COUNTING: AtomicBool = AtomicBool::new(false);
-/// How many blocks began that boot the kernel, and how many had when the window opened.
+/// How many blocks began that boot the kernel, and how many had at the last mark.
 static BOOTED: AtomicU64 = AtomicU64::new(0);
 static BOOTED_BEFORE: AtomicU64 = AtomicU64::new(0);
 
