@@ -91,10 +91,11 @@ impl Default for Rows {
 const MOST_EXPECTED: usize = 1 << 20;
 
 impl Interner {
-    /// With room for so many samples. Most of a large load differ, and to make the tables larger again
-    /// and again is a tenth of the time.
+    /// With room for half of so many samples. Most of a large load differ, and to make the tables
+    /// larger again and again is a tenth of the time; tables that are larger than what is in them
+    /// are as slow.
     pub(crate) fn for_samples(samples: usize) -> Self {
-        let samples = samples.min(MOST_EXPECTED);
+        let samples = samples.min(MOST_EXPECTED) / 2;
         Interner {
             callers: Known::with_room(samples),
             leaves: Known::with_room(samples),
