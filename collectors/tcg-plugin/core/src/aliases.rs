@@ -13,7 +13,7 @@
 //! but for what it does before that is mapped, which is translated at low addresses.
 
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use hashbrown::HashMap;
 
@@ -65,8 +65,6 @@ struct Aliases {
 
 /// As the tracker (see [`crate::following`]), only used by the thread that executes the guest.
 static ALIASES: AtomicPtr<Aliases> = AtomicPtr::new(ptr::null_mut());
-/// Whether `pending` has an alias.
-static PENDING: AtomicBool = AtomicBool::new(false);
 
 fn aliases() -> Option<&'static mut Aliases> {
     // SAFETY: set once to what lives as long as the process; the functions of this module let the
@@ -137,7 +135,6 @@ pub unsafe fn begins(original: *mut Original) -> *mut Block {
     };
     if let Some(aliases) = aliases() {
         aliases.pending.begin(alias);
-        PENDING.store(true, Ordering::Relaxed);
     }
     alias.block
 }
@@ -145,29 +142,24 @@ pub unsafe fn begins(original: *mut Original) -> *mut Block {
 /// What the present block's instructions counted until now belongs to where it runs.
 #[inline]
 pub fn settle() {
-    if are_pending() {
-        if let Some(aliases) = aliases() {
-            aliases.pending.settle();
-        }
+    if let Some(aliases) = aliases() {
+        aliases.pending.settle();
     }
 }
 
 /// Another block begins: as [`settle`], for the last time.
 #[inline]
 pub fn end() {
-    if are_pending() {
-        if let Some(aliases) = aliases() {
-            aliases.pending.settle();
-            aliases.pending.alias = None;
-        }
-        PENDING.store(false, Ordering::Relaxed);
+    if let Some(aliases) = aliases() {
+        aliases.pending.settle();
+        aliases.pending.alias = None;
     }
 }
 
 /// Whether a block executes elsewhere than it was translated, so that [`end`] is to be told.
 #[inline]
 pub fn are_pending() -> bool {
-    PENDING.load(Ordering::Relaxed)
+    aliases().is_some_and(|aliases| aliases.pending.alias.is_some())
 }
 
 /// The counter that is to be incremented for `counter`, one of the present block's.

@@ -68,9 +68,11 @@ pub struct Block {
 }
 
 impl Block {
-    /// The block with this number; the rest as for [`crate::blocks::Blocks::block`].
+    /// The block with this number; `places`: of `instructions`; the rest as for
+    /// [`crate::blocks::Blocks::block`].
     pub fn new(
         id: u32,
+        places: Box<[PlaceNumber]>,
         instructions: &[Instruction],
         end: End,
         behind: u64,
@@ -96,7 +98,6 @@ impl Block {
             target,
             end,
             in_kernel,
-            places: instructions.iter().map(|one| one.place).collect(),
             stretches: instructions.iter().map(|one| one.stretch).collect(),
             addresses: addresses.into(),
             iterates: iterations.is_some(),
@@ -106,8 +107,9 @@ impl Block {
             here: 0,
             before: 0,
             behind,
-            first_place: instructions[0].place,
-            last_place: instructions[instructions.len() - 1].place,
+            first_place: places[0],
+            last_place: places[places.len() - 1],
+            places,
             node: UNCOUNTED,
             cell: 0,
             counts: last.is_some(),

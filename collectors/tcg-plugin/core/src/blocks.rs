@@ -68,7 +68,7 @@ impl Blocks {
                 self.links.push((id, before));
             }
         }
-        let block = Block::new(id, instructions, end, behind, in_kernel, iterations);
+        let block = Block::new(id, places, instructions, end, behind, in_kernel, iterations);
         let block = Box::into_raw(Box::new(block));
         self.all.push(block);
         block

@@ -51,7 +51,7 @@ impl Tracker {
             && !self.is_entry(now.start)
     }
 
-    /// It did.
+    /// Follow that call, return or jump.
     #[inline]
     pub(super) fn follow(&mut self, before: &Block, now: &Block) {
         if before.end != End::Call {
@@ -86,9 +86,7 @@ impl Tracker {
         let crosses = !before.in_kernel && now.in_kernel;
         let interrupted = crosses || self.is_entry(now.start);
         match before.end {
-            End::Next { .. } | End::Branch { .. }
-                if before.next == now.start || before.target == now.start =>
-            {
+            End::Next { .. } | End::Branch { .. } if before.is_before(now.start) => {
                 self.decide(undecided, now.start);
             }
             End::Next { .. } | End::Branch { .. } => {
