@@ -6,9 +6,9 @@ from random import Random
 
 from profdiff.collectors.guest.varied_state import VariedState
 
-# Reproducible and quiet: no address space randomisation, no mitigations that depend on the host's
-# CPU model, and a panic ends the guest at once.
-BASE_APPEND = "nokaslr norandmaps mitigations=off panic=-1"
+# Reproducible: no address space randomisation, and a panic ends the guest at once. All else is what
+# the kernel does by itself.
+BASE_APPEND = "nokaslr norandmaps panic=-1"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ fi
 for file in /sys/kernel/mm/transparent_hugepage/enabled /sys/kernel/mm/transparent_hugepage/defrag \
 	/sys/kernel/mm/transparent_hugepage/shmem_enabled /proc/sys/vm/overcommit_memory \
 	/proc/sys/vm/swappiness /proc/sys/vm/nr_hugepages /proc/sys/kernel/numa_balancing \
-	/sys/kernel/mm/ksm/run /sys/kernel/mm/lru_gen/enabled; do
+	/sys/kernel/mm/ksm/run /sys/kernel/mm/lru_gen/enabled \
+	/sys/devices/system/cpu/vulnerabilities/*; do
 	[ -r "$file" ] && echo "$file $(cat "$file" 2> /dev/null)"
 done > state
 echo "boot_id $(cat /proc/sys/kernel/random/boot_id 2> /dev/null)" >> state

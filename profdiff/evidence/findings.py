@@ -8,6 +8,7 @@ import msgspec
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import registry
+from profdiff.evidence import huge_pages
 from profdiff.evidence.cautions import cautions
 from profdiff.evidence.cell_functions import FunctionKey
 from profdiff.evidence.events import ChangedEvent, EventTable
@@ -108,6 +109,13 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
         """What a reader must know before all numbers."""
         own = cautions(self.session, self.setting, self.state) if self.session else []
         return [*self.remarks, *own]
+
+    @cached_property
+    def foremost(self) -> list[str]:
+        """What a reader must know before the answer: it is of another state than was asked for."""
+        if self.session is None:
+            return []
+        return huge_pages.lacking(self.session, self.facts, self.setting, self.state)
 
     @cached_property
     def events(self) -> EventTable | str:

@@ -8,6 +8,7 @@ from profdiff.base.metric import TRANSFERRED
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange
+from profdiff.views.kernels import state
 from profdiff.views.kernels.machine import machine
 
 
@@ -47,7 +48,10 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
 
 
 def _mitigations(findings: Findings) -> str:
-    """``, with mitigations=off``, as the command line has it last."""
+    """``, with mitigations=off``, as the command line has it last; else which work."""
     line = findings.facts.command_lines.get(findings.kernels[0].label) or ""
     found = re.findall(r"(?:^|\s)(mitigations=\S+)", line)
-    return f", with {units.printable(found[-1])}" if found else ""
+    if found:
+        return f", with {units.printable(found[-1])}"
+    known = state.mitigations(findings.state)
+    return f" ({units.printable(known)})" if known else ""

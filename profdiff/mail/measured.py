@@ -53,7 +53,7 @@ def state_differences(findings: Findings) -> list[Part]:
     """What of the kernels' state differs, and other cautions: who reads the result must know it
     before."""
     lines = [one.text for one in state.lines(findings.state) if one.kind == "differs"]
-    lines += findings.cautions
+    lines = [*findings.foremost, *lines, *findings.cautions]
     return [_notes(_few(lines, "state difference"))] if lines else []
 
 

@@ -104,9 +104,6 @@ def _machines(session: Session) -> dict[str, dict[str, str]]:
         environment = Environment.parse(_text(session, run, "environment", _MAX_ENVIRONMENT))
         own = machines.setdefault(label, {})
         own.update(list(environment.values.items())[:_MAX_VALUES])
-        for line in environment.mitigations[:_MAX_VALUES]:
-            name, _, state = line.partition(": ")
-            own[f"mitigation {name}"] = state
     return machines
 
 

@@ -50,10 +50,7 @@ class Facts(msgspec.Struct, frozen=True):
         found: dict[str, dict[str, str | None]] = {}
         for name in dict.fromkeys(name for own in some.values() for name in own):
             values = {label: own.get(name) for label, own in some.items()}
-            # An older kernel does not list vulnerabilities that it does not know; where the other
-            # one is not affected, that is not a difference.
-            known = {value or "Not affected" for value in values.values()}
-            if not _UNCOMPARED.fullmatch(name) and len(known) > 1:
+            if not _UNCOMPARED.fullmatch(name) and len(set(values.values())) > 1:
                 found[name] = values
         return found
 

@@ -13,10 +13,21 @@ import msgspec
 from profdiff.session.manifest import Collector, Run
 from profdiff.session.points import Cells, Setting, cells_by_state, settings
 from profdiff.session.session import Session
-from profdiff.session.told import MEMORY, SETTINGS, SYSTEM_CALL, is_count, told
+from profdiff.session.told import (
+    HUGE_GIVEN,
+    HUGE_REQUESTS,
+    MEMORY,
+    MITIGATION,
+    SETTINGS,
+    SYSTEM_CALL,
+    is_count,
+    told,
+)
 
 # A count that differs by less is the same state: a tick's worth of faults and switches.
 _RELATIVE, _ABSOLUTE = 0.02, 16
+# Counts that need be equal; of huge pages (HUGE_GIVEN), a few are another state than none.
+_EXACT = ("exit status", "output", "processes", HUGE_REQUESTS)
 # What a reader expects to be compared, and how the names of it begin.
 _EXPECTED = {
     "system calls": SYSTEM_CALL,
@@ -142,7 +153,7 @@ def _compare(
                     equal[name] = one
                 else:
                     differences[name] = values
-            elif name.startswith(SYSTEM_CALL):
+            elif name.startswith(SYSTEM_CALL) or _mitigated(name, seen[name]):
                 differences[name] = values
     compared = [*differences, *equal]
     unknown = [
@@ -153,13 +164,23 @@ def _compare(
     return PointState(setting, differences, equal, unknown, sorted(absent, key=labels.index)), seen
 
 
+def _mitigated(name: str, values: Mapping[str, str]) -> bool:
+    """Whether one kernel mitigates what another does not know. One that another is not affected by,
+    or vulnerable to, has no code for it either."""
+    return name.startswith(MITIGATION) and any(
+        value.startswith("Mitigation") for value in values.values()
+    )
+
+
 def _same(name: str, one: str, other: str) -> bool:
     if one == other:
         return True
-    exact = name.startswith(SYSTEM_CALL) or name in ("exit status", "output", "processes")
+    exact = name.startswith(SYSTEM_CALL) or name in _EXACT
     if exact or not (is_count(one) and is_count(other)):
         return False
     first, second = int(one), int(other)
+    if name in HUGE_GIVEN and not (first and second):
+        return False
     # Two huge pages more or less is a state of its own.
     least = 2048 if name in MEMORY else _ABSOLUTE
     return abs(first - second) <= max(least, _RELATIVE * max(first, second))

@@ -81,6 +81,61 @@ def test_a_difference_is_named_with_both_values(
     assert any(line.text.startswith("STATE DIFFERS: ") for line in lines(state))
 
 
+BUGS = "/sys/devices/system/cpu/vulnerabilities/"
+
+
+def with_bugs(**known: str) -> dict[str, str]:
+    """As a guest's facts.sh lists them."""
+    own = left()
+    more = "".join(f"{BUGS}{name} {value}\n" for name, value in known.items())
+    return {**own, "state": own["state"] + more}
+
+
+def test_mitigations_are_state(tmp_path: Path) -> None:
+    """Texts as bugs.c of 6.1 and of 6.12 has them: the older one knows less."""
+    older = "Mitigation: Retpolines, STIBP: disabled, RSB filling, PBRSB-eIBRS: Not affected"
+    newer = "Mitigation: Retpolines; STIBP: disabled; RSB filling; BHI: Not affected"
+    state = compared(
+        tmp_path,
+        a=with_bugs(spectre_v2=older, mds="Vulnerable", l1tf="Not affected"),
+        b=with_bugs(spectre_v2=newer, mds="Vulnerable", l1tf="Not affected", tsa="Not affected"),
+    )
+    assert state.differences == {}
+    (line,) = lines(state)
+    assert "mitigated: spectre_v2; vulnerable: mds" in line.text
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "differs"),
+    [
+        ({"srso": "Vulnerable"}, {"srso": "Mitigation: Safe RET"}, True),
+        ({}, {"vmscape": "Mitigation: IBPB before exit to userspace"}, True),
+        ({}, {"vmscape": "Vulnerable"}, False),
+        ({}, {"vmscape": "Not affected"}, False),
+        ({"mds": "Mitigation: A"}, {"mds": "Mitigation: A; SMT disabled"}, True),
+    ],
+)
+def test_a_kernel_that_mitigates_more_is_in_another_state(
+    tmp_path: Path, base: dict[str, str], new: dict[str, str], *, differs: bool
+) -> None:
+    state = compared(tmp_path, a=with_bugs(**base), b=with_bugs(**new))
+    assert bool(state.differences) == differs
+    assert any("STATE DIFFERS: mitigation" in line.text for line in lines(state)) == differs
+
+
+def test_mitigations_of_machines_in_earlier_sessions(tmp_path: Path) -> None:
+    on, off = "mitigation l1tf: Mitigation: PTE Inversion\n", "mitigation l1tf: Vulnerable\n"
+    state = compared(tmp_path, a={**left(), "environment": on}, b={**left(), "environment": off})
+    assert state.differences == {
+        "mitigation l1tf": {"a": "Mitigation: PTE Inversion", "b": "Vulnerable"}
+    }
+
+
+def test_one_huge_page_is_another_state_than_none(tmp_path: Path) -> None:
+    state = compared(tmp_path, a=left(), b=left(huge=2048))
+    assert set(state.differences) == {"anon_huge_kib", "vmstat thp_fault_alloc"}
+
+
 def test_other_output_is_other_work(tmp_path: Path) -> None:
     other = {**left(), "stdout": "failed in 3 s\n"}
     state = compared(tmp_path, a=left(), b=other)
@@ -272,4 +327,4 @@ def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(Session, "head", counted)
     swept(tmp_path, [{"a": left(), "b": left()}] * 5)
-    assert len(read) == len(set(read)) == 5 * 2 * 6
+    assert len(read) == len(set(read)) == 5 * 2 * 7

@@ -59,3 +59,58 @@ def test_marks_and_one_system_call_need_no_caution(recorded: Path) -> None:
     told = profdiff("report", recorded).stdout
     assert "no marks" not in told
     assert "is off on" not in told
+
+
+HUGE = r"""
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+enum { SIZE = 2 << 20 };
+int main(int argc, char **argv)
+{
+	char *area = mmap(0, 2 * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *huge = (char *)(((uintptr_t)area + SIZE - 1) & -(uintptr_t)SIZE);
+	madvise(huge, SIZE, MADV_HUGEPAGE);
+	for (int round = atoi(argv[1]); round; round--) {
+		memset(huge, 1, SIZE);
+		madvise(huge, SIZE, MADV_DONTNEED);
+	}
+	return argc == 1;
+}
+"""
+
+
+@pytest.mark.guest
+def test_huge_pages_that_a_guest_does_not_give_are_said_first(
+    old_kernel: Path, new_kernel: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "huge.c"
+    source.write_text(HUGE)
+    kernels = ["--kernel", str(old_kernel), "--kernel", str(new_kernel)]
+    lacks = "The workload asks for huge pages (1 time), and has none on v6.12.107 and v6.18.15"
+
+    def record(*options: str) -> tuple[str, Path]:
+        folder = tmp_path / f"huge{len(options)}.profdiff"
+        workload = ["--ops", "8", "-o", folder, "--", source, "{ops}"]
+        return profdiff("record", *kernels, *options, *workload).stdout, folder
+
+    said, folder = record("--memory", "400M")
+    report, mail = profdiff("report", folder).stdout, profdiff("mail", folder, "-o", "-").stdout
+    assert " ".join(report.split()).startswith(f"{lacks}: Linux turns them off in guests of 400")
+    for told in (said, mail):
+        assert lacks in " ".join(told.split())
+    said, folder = record()
+    report = profdiff("report", folder).stdout
+    assert "huge pages" not in said + report.split("\n\n")[0]
+    assert "2,048 KiB AnonHugePages" in report
+
+
+@pytest.mark.guest
+def test_guests_are_as_kernels_make_them(recorded: Path) -> None:
+    """Memory that Linux has huge pages in, and no word about mitigations."""
+    (command_line,) = {one.read_text().strip() for one in recorded.glob("runs/*/cmdline")}
+    assert "mitigations" not in command_line
+    report = " ".join(profdiff("report", recorded).stdout.split())
+    assert "THP madvise, vulnerable: spectre_v1, spectre_v2, output" in report
+    assert "1024 MiB" in report

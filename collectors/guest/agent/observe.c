@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Observes the workload: which system calls it makes, and what memory it has. */
 #define _GNU_SOURCE
+#include <stdint.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,7 +22,26 @@ static const char *const names[MAX_CALL] = {
 /* Made from <asm/unistd.h> when the agent is compiled. */
 #include "syscall-names.h"
 };
-static long most_huge, most_resident, reads;
+static long most_huge, most_resident, reads, huge_requests;
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25	/* since Linux 6.1 (7d8faaf15545) */
+#endif
+
+/* Whether a call asks for transparent huge pages (Documentation/admin-guide/mm/transhuge.rst). */
+static int asks_for_huge(const struct __ptrace_syscall_info *info)
+{
+	const uint64_t *given = info->entry.args;
+	switch (info->entry.nr) {
+	case SYS_madvise:
+		return given[2] == MADV_HUGEPAGE || given[2] == MADV_COLLAPSE;
+#ifdef SYS_process_madvise
+	case SYS_process_madvise:
+		return given[3] == MADV_HUGEPAGE || given[3] == MADV_COLLAPSE;
+#endif
+	}
+	return 0;
+}
 
 /* The process's memory while it still has it (Documentation/filesystems/proc.rst). */
 static void read_memory(pid_t pid)
@@ -86,7 +107,8 @@ int observe(const char *argv_path, const char *out_path)
 			    info.op == PTRACE_SYSCALL_INFO_ENTRY) {
 				if (info.entry.nr < MAX_CALL)
 					calls[info.entry.nr]++;
-				if (info.entry.nr == SYS_munmap)
+				huge_requests += asks_for_huge(&info);
+				if (info.entry.nr == SYS_munmap || info.entry.nr == SYS_madvise)
 					read_memory(pid);
 			}
 			signal = 0;
@@ -99,8 +121,9 @@ int observe(const char *argv_path, const char *out_path)
 		}
 		ptrace(stops < MAX_STOPS ? PTRACE_SYSCALL : PTRACE_CONT, pid, 0, signal);
 	}
-	fprintf(out, "complete %d\nprocesses %ld\nanon_huge_kib %ld\nresident_kib %ld\n",
-		stops < MAX_STOPS, processes, most_huge, most_resident);
+	fprintf(out, "complete %d\nprocesses %ld\nanon_huge_kib %ld\nresident_kib %ld\n"
+		"huge_page_requests %ld\n",
+		stops < MAX_STOPS, processes, most_huge, most_resident, huge_requests);
 	for (int number = 0; number < MAX_CALL; number++)
 		if (calls[number] && names[number])
 			fprintf(out, "syscall_%s %lu\n", names[number], calls[number]);

@@ -172,7 +172,7 @@ def _options() -> list[click.Parameter]:
             1,
             metavar="N",
         ),
-        _shown("--memory", "The guest's memory.", Memory(), "512M"),
+        _shown("--memory", "The guest's memory.", Memory(), "1G"),
         _shown("--cpus", "The guest's vCPUs.", Cpus(), "1", metavar="N,..."),
         _option(
             "--cpu cpu_models",

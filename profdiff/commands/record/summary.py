@@ -9,6 +9,7 @@ import numpy as np
 from profdiff.base import terminal, units
 from profdiff.base.errors import SessionError
 from profdiff.collectors.messages import read_end, short
+from profdiff.evidence import huge_pages
 from profdiff.evidence.cautions import cautions
 from profdiff.evidence.findings import choose
 from profdiff.evidence.results import Results
@@ -40,7 +41,9 @@ def lines(session: Session) -> list[str]:
     except SessionError:
         # The base has no result: the failed runs say why.
         return told
-    told += cautions(session, setting, compare_states(session, results.runs))
+    state = compare_states(session, results.runs)
+    told += huge_pages.lacking(session, comparisons[0].facts, setting, state) if comparisons else []
+    told += cautions(session, setting, state)
     found = experiment.tables(results, setting, terminal.columns())
     found = found or [line for one in comparisons for line in _totals(one)]
     for one in comparisons:

@@ -48,6 +48,7 @@ def without_code(findings: Findings) -> document.Document:
         profdiff=__version__,
         heading=heading(findings),
         answers=[
+            *findings.foremost,
             *(found.sentences if found else []),
             *states.sentences(findings, depending=True),
             *leading(findings),

@@ -155,8 +155,10 @@ def _answers(findings: Findings, side: Side | None) -> list[str]:
     long = len(findings.kernels) > _FEW and found is None and side is None
     if long and largest_change(findings.results, findings.setting):
         told = claim(findings)
-        return [told.sentence, *told.more, *same_instructions.sentences(findings)]
-    first = [*(sentences(found) if found else []), *states.sentences(findings, depending=True)]
+        more = [*told.more, *same_instructions.sentences(findings)]
+        return [*findings.foremost, told.sentence, *more]
+    first = [*findings.foremost, *(sentences(found) if found else [])]
+    first = [*first, *states.sentences(findings, depending=True)]
     return [*first, *leading(findings, side), *states.sentences(findings, depending=False)]
 
 

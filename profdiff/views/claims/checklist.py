@@ -14,6 +14,7 @@ from profdiff.base import guest_clock, units
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import is_time
 from profdiff.session.points import Setting
+from profdiff.session.told import MITIGATION
 from profdiff.views.bisection import cited
 from profdiff.views.kernels import state
 from profdiff.views.kernels.machine import Machine, machine
@@ -190,7 +191,7 @@ def _state(known: Grounds) -> _Judged:
     for name, member in _STATE.items():
         if not own.get(name) and not any(member in one for one in compared):
             lacking.append(name.replace("_", " "))
-    mitigations = any(name.startswith("mitigation ") for name in own) or all(
+    mitigations = any(name.startswith(MITIGATION) for name in compared) or all(
         "mitigations=" in facts.command_lines.get(label, "") for label in labels
     )
     lacking += [] if mitigations else ["mitigations"]

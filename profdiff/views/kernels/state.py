@@ -7,7 +7,7 @@ from typing import Literal
 from profdiff.base import units
 from profdiff.session.points import Setting
 from profdiff.session.state import PointState, Shift, State
-from profdiff.session.told import SYSTEM_CALL
+from profdiff.session.told import MITIGATION, SYSTEM_CALL, THP
 from profdiff.views.record import Record
 
 _LONGEST = 60
@@ -162,11 +162,31 @@ def _equal(state: State) -> list[str]:
     ):
         if known in state.equal and known not in changed:
             told.append(words.format(_range(_at_points(state, known))))
-    if (thp := "mm/transparent_hugepage/enabled") in state.equal and thp not in changed:
+    if (thp := THP) in state.equal and thp not in changed:
         told.append(f"THP {state.equal[thp]}")
+    if mitigated := mitigations(state):
+        told.append(mitigated)
     if "output" in state.equal:
         told.append("output apart from numbers")
     return told
+
+
+def mitigations(state: State) -> str:
+    """``mitigated: spectre_v1, spectre_v2; vulnerable: mds``, of all kernels alike; "" where
+    nothing is known. What the processor is not affected by is left out."""
+    known = {
+        what.removeprefix(MITIGATION): value
+        for what, value in state.equal.items()
+        if what.startswith(MITIGATION)
+    }
+    if not known:
+        return ""
+    told = [
+        f"{word}: {', '.join(names)}"
+        for word, start in (("mitigated", "Mitigation"), ("vulnerable", "Vulnerable"))
+        if (names := [name for name, value in known.items() if value.startswith(start)])
+    ]
+    return "; ".join(told) or "no mitigation is needed"
 
 
 def _system_calls(state: State) -> str:

@@ -1,0 +1,108 @@
+"""Transparent huge pages that a workload would have on its user's machine and has not in the
+recording, whose counts are then of another path through the memory manager."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+from profdiff.base import units
+from profdiff.base.errors import SessionError
+from profdiff.profile import session_facts
+from profdiff.session.facts import Facts
+from profdiff.session.points import Setting
+from profdiff.session.session import Session
+from profdiff.session.state import PointState, State
+from profdiff.session.told import HUGE_GIVEN, HUGE_REQUESTS, THP
+
+# How a config has them on after boot: for all memory, or for what asks for them.
+_ALWAYS, _MADVISE = "CONFIG_TRANSPARENT_HUGEPAGE_ALWAYS", "CONFIG_TRANSPARENT_HUGEPAGE_MADVISE"
+# What has less memory than one (KiB) can have none.
+_ONE = 2048
+# hugepage_init() turns them off where the kernel manages less than 512 MiB (mm/huge_memory.c).
+_ENOUGH = "1G"
+
+
+class _Kernel(NamedTuple):
+    """``asked``: how often the workload asks for huge pages; ``given``: how many it has in any way,
+    None where that is unknown; ``setting``: what /sys/kernel/mm/transparent_hugepage/enabled says,
+    None without the file; ``small``: whether the guest has too little memory for those that the
+    config has on; ``lost``: whether the workload would have some without asking."""
+
+    asked: int
+    given: int | None
+    setting: str | None
+    small: bool
+    lost: bool
+
+
+def lacking(session: Session, facts: Facts, setting: Setting, state: State) -> list[str]:
+    """At most one sentence, for the head of a report. What cannot be read is passed over."""
+    point = next((one for one in state.points if one.setting.point == setting.point), None)
+    guest = session.manifest.guest
+    if point is None or guest is None:
+        return []
+    on = dict(_configured(session))
+    kernels = {
+        kernel.label: _kernel(point, kernel.label, on.get(kernel.label), facts)
+        for kernel in session.compared
+    }
+    asking = {label: one for label, one in kernels.items() if one.asked and one.given == 0}
+    lost = {label: one for label, one in kernels.items() if one.lost}
+    if not asking and not lost:
+        return []
+    told = f"Transparent huge pages are off on {units.listed(lost)}" if lost else ""
+    if asking:
+        times = units.counted(max(one.asked for one in asking.values()), "time")
+        told = f"The workload asks for huge pages ({times}), and has none on {units.listed(asking)}"
+    why = _why(asking or lost, guest.memory)
+    return [f"{told}{': ' if why else ''}{why}."]
+
+
+def _why(kernels: Mapping[str, _Kernel], memory: int) -> str:
+    if any(one.small for one in kernels.values()):
+        return (
+            f"Linux turns them off in guests of {memory:,} MiB, though the config has them on; "
+            f"record with --memory {_ENOUGH}"
+        )
+    if any(one.setting is None for one in kernels.values()):
+        return "CONFIG_TRANSPARENT_HUGEPAGE is off"
+    if any(one.setting == "never" for one in kernels.values()):
+        return "/sys/kernel/mm/transparent_hugepage/enabled is never"
+    return ""
+
+
+def _kernel(point: PointState, label: str, configured: str | None, facts: Facts) -> _Kernel:
+    values = {
+        name: value
+        for name in (THP, HUGE_REQUESTS, "resident_kib", *HUGE_GIVEN)
+        if (value := _value(point, name, label)) is not None
+    }
+    given = [int(values[name]) for name in HUGE_GIVEN if name in values]
+    # Without CONFIG_VM_EVENT_COUNTERS, one that came and went was not seen.
+    counted = "vmstat thp_fault_alloc" in values or values.get(THP) in (None, "never")
+    chosen = "transparent_hugepage=" in facts.command_lines.get(label, "")
+    small = configured is not None and not chosen and values.get(THP) == "never"
+    roomy = int(values.get("resident_kib", _ONE)) >= _ONE
+    return _Kernel(
+        int(values.get(HUGE_REQUESTS, 0)),
+        sum(given) if counted and given else None,
+        values.get(THP),
+        small,
+        small and configured == _ALWAYS and roomy,
+    )
+
+
+def _value(point: PointState, name: str, label: str) -> str | None:
+    differs = point.differences.get(name)
+    return point.equal.get(name) if differs is None else differs.get(label)
+
+
+def _configured(session: Session) -> Iterator[tuple[str, str]]:
+    """Labels of kernels whose config has them on, and how."""
+    for kernel in session.compared:
+        if kernel.config is not None:
+            with suppress(OSError, ValueError, SessionError):
+                options = session_facts.options_of(session, kernel.config)
+                yield from (
+                    (kernel.label, one) for one in (_ALWAYS, _MADVISE) if options.get(one) == "y"
+                )
