@@ -23,6 +23,8 @@ PREFIX = "git:"
 _FIRST_OPTION = re.compile(r",(?=[a-z]+=)")
 _PATCH = re.compile(r"\+([^+~]+)")
 _OPTIONS = ("config", "cc", "arch")
+# A config as users run it, and what earlier versions called it.
+DISTRIBUTION, _DEBIAN = "distribution", "debian"
 # Where a part may end and a change begin.
 _CHANGE = re.compile(r"[+~]")
 # HEAD~3, HEAD~, HEAD~3^2: a parent, as git says it; anything else behind ~ is a commit to revert.
@@ -44,8 +46,8 @@ class Change:
 
 @dataclass(frozen=True)
 class GitSpec:
-    """``revision`` None: the work tree as it is. ``config``: "" is profdiff's own, ``debian`` that
-    of Debian's kernel nearest in version, else a file. ``compiler`` "" is the default one, and
+    """``revision`` None: the work tree as it is. ``config``: "" is profdiff's own, DISTRIBUTION
+    that of Debian's kernel nearest in version, else a file. ``compiler`` "" is the default one, and
     ``architecture`` None this machine's. ``str()`` gives a spec that means the same."""
 
     repository: Path
@@ -154,7 +156,11 @@ def _beside(folder: Path, path: str) -> str:
 
 def _names_file(option: str, value: str) -> bool:
     """Whether the value of an option is a path: a config's, or a compiler's."""
-    return value not in ("", "debian") if option == "config" else option == "cc" and "/" in value
+    return (
+        value not in ("", DISTRIBUTION, _DEBIAN)
+        if option == "config"
+        else option == "cc" and "/" in value
+    )
 
 
 def split_repository(body: str, named: str, seen_from: Path = Path()) -> tuple[str, str]:
@@ -241,9 +247,10 @@ def _with_options(plain: GitSpec, spec: str, options: list[str]) -> GitSpec:
     if "arch" in given and not architecture:
         known = listed(one.arch for one in ARCHITECTURES)
         raise InputError(f"{spec}: profdiff boots {known}, not {given['arch']}")
+    config = given.get("config", "")
     return replace(
         plain,
-        config=given.get("config", ""),
+        config=DISTRIBUTION if config == _DEBIAN else config,
         compiler=given.get("cc", ""),
         architecture=architecture,
     )

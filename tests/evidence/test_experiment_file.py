@@ -197,10 +197,10 @@ def test_what_is_no_path_stays_beside_a_file_of_that_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "example"
-    for name in ("arm64", "debian", "gcc-13", "linux"):
+    for name in ("arm64", "distribution", "gcc-13", "linux"):
         (folder / name).mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
-    options = ",config=debian,cc=gcc-13,arch=arm64"
+    options = ",config=distribution,cc=gcc-13,arch=arm64"
     seen = values(folder, f'command = ["true"]\nkernel = ["git:linux@v1{options}"]\n')
     assert seen["kernels"] == (f"git:example/linux@v1{options}",)
 

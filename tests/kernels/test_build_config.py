@@ -254,24 +254,24 @@ def test_a_config_of_debian_stays_the_same(tmp_path: Path, monkeypatch: pytest.M
         return "6.12.43+deb13-cloud-amd64", f"{NEEDED}CONFIG_DEBUG_INFO_BTF=y\nCONFIG_HZ=250\n"
 
     monkeypatch.setattr("profdiff.collectors.kernels.building.debian_config._fetch", fetch)
-    kernel = built(linux, "@base,config=debian")
+    kernel = built(linux, "@base,config=distribution")
     assert kernel.config
     found = options(kernel.config.read_text())
     assert (found["CONFIG_HZ"], found["CONFIG_DEBUG_INFO_BTF"]) == ("250", "n")
     assert "CONFIG_TINY" not in found
     assert kernel.source and kernel.source.config == "Debian's 6.12.43+deb13-cloud-amd64"
-    assert built(linux, "@base,config=debian").image == kernel.image
+    assert built(linux, "@base,config=distribution").image == kernel.image
     assert asked == [((6, 12), X86_64)]
     # Of arm64, none is here, and none is fetched only to say whether a kernel was built.
-    assert is_known_built(GitSpec.parse(f"git:{linux.folder}@base,config=debian")) is True
-    arm64 = GitSpec.parse(f"git:{linux.folder}@base,config=debian,arch=arm64")
+    assert is_known_built(GitSpec.parse(f"git:{linux.folder}@base,config=distribution")) is True
+    arm64 = GitSpec.parse(f"git:{linux.folder}@base,config=distribution,arch=arm64")
     assert is_known_built(arm64) is None
     assert len(asked) == 1
 
 
 def test_a_tree_without_a_version_has_no_config_of_debian(repo: MadeRepository) -> None:
     with pytest.raises(InputError, match="its Makefile sets no VERSION: is it a Linux tree"):
-        built(repo, "@base,config=debian")
+        built(repo, "@base,config=distribution")
 
 
 @pytest.mark.build

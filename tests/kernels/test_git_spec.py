@@ -61,9 +61,16 @@ def test_revision_and_changes(
 
 
 def test_options(repo: Path) -> None:
-    spec = GitSpec.parse(f"git:{repo}@v6.16,arch=arm64,config=debian,cc=clang-18")
-    assert (spec.config, spec.compiler, spec.architecture) == ("debian", "clang-18", ARM64)
-    assert str(spec) == f"git:{repo}@v6.16,config=debian,cc=clang-18,arch=arm64"
+    spec = GitSpec.parse(f"git:{repo}@v6.16,arch=arm64,config=distribution,cc=clang-18")
+    assert (spec.config, spec.compiler, spec.architecture) == ("distribution", "clang-18", ARM64)
+    assert str(spec) == f"git:{repo}@v6.16,config=distribution,cc=clang-18,arch=arm64"
+
+
+def test_the_config_of_a_distribution_has_one_name(repo: Path) -> None:
+    """Experiments and registered names of earlier versions say ``debian``."""
+    earlier = GitSpec.parse(f"git:{repo}@v6.16,config=debian")
+    assert earlier == GitSpec.parse(f"git:{repo}@v6.16,config=distribution")
+    assert earlier.absolute().config == "distribution"
 
 
 def test_a_comma_that_begins_no_option_is_of_the_file(repo: Path) -> None:
@@ -114,7 +121,9 @@ def test_absolute_means_the_same_from_anywhere(
     (tmp_path / "c").touch()
     made = str(parse("git:linux@HEAD~3+a.patch~cac1db8c,config=c,cc=gcc-13").absolute())
     assert made == f"git:{repo}@HEAD~3+{tmp_path}/a.patch~cac1db8c,config={tmp_path}/c,cc=gcc-13"
-    assert str(parse("git:linux,config=debian").absolute()) == f"git:{repo},config=debian"
+    assert (
+        str(parse("git:linux,config=distribution").absolute()) == f"git:{repo},config=distribution"
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,7 +159,7 @@ SPECS = st.builds(
     st.just(Path("/")),
     st.one_of(st.none(), WORDS, WORDS.map("{}~3".format), WORDS.map("{}~2^{{}}".format)),
     st.lists(CHANGES, max_size=4).map(tuple),
-    st.one_of(st.just(""), st.just("debian"), WORDS),
+    st.one_of(st.just(""), st.just("distribution"), WORDS.filter(lambda one: one != "debian")),
     st.one_of(st.just(""), WORDS),
     st.sampled_from([None, *ARCHITECTURES]),
 )
@@ -177,7 +186,7 @@ def test_labels(repo: Path) -> None:
         "v6.16+fast-without-cac1db8c3aad"
     )
     assert derive_label(f"git:{repo}@next/master~3") == "next-master-3"
-    arguments = parse_arguments([f"base=git:{repo}@v6.16", f"git:{repo}@v6.16,config=debian"])
+    arguments = parse_arguments([f"base=git:{repo}@v6.16", f"git:{repo}@v6.16,config=distribution"])
     assert [one.label for one in arguments] == ["base", "v6.16"]
     assert all(one.spec.is_built for one in arguments)
 

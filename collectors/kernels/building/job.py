@@ -14,7 +14,7 @@ from profdiff.collectors.kernels.building.debian_config import (
 from profdiff.collectors.kernels.building.prepared import Prepared, prepare
 from profdiff.collectors.kernels.building.toolchain import Toolchain, find_toolchain, needed
 from profdiff.collectors.kernels.built_from import BuiltFrom
-from profdiff.collectors.kernels.git_spec import GitSpec
+from profdiff.collectors.kernels.git_spec import DISTRIBUTION, GitSpec
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class BuildJob:
     def known(spec: GitSpec) -> "BuildJob | None":
         """The same without a network; None where that takes one. Raises what ``of`` does."""
         prepared = prepare(spec)
-        if spec.config == "debian":
+        if spec.config == DISTRIBUTION:
             here = known_debian_config(source_version(prepared), spec.architecture or host())
             if here is None:
                 return None
@@ -89,7 +89,7 @@ def _job(spec: GitSpec, prepared: Prepared) -> BuildJob:
     architecture = spec.architecture or host()
     needed("make")
     toolchain = find_toolchain(spec.compiler, architecture)
-    if spec.config == "debian":
+    if spec.config == DISTRIBUTION:
         requested = debian_config(prepared, architecture)
     else:
         requested = configs.requested(spec.config, architecture)

@@ -32,7 +32,7 @@ def kernel() -> None:
                                      debian:trixie,arch=arm64
       built from a git repository:   git:~/linux@v6.16, git:~/linux (the work tree),
                                      git:~/linux@v6.16+fast.patch~cac1db8c3aad,
-                                     git:~/linux@v6.16,config=debian,cc=clang-18
+                                     git:~/linux@v6.16,config=distribution,cc=clang-18
       a machine that runs a kernel:  running, ssh://[user@]host[:port]
     """
 
