@@ -1,6 +1,8 @@
 """Programs of this machine that collectors call."""
 
+import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from profdiff.base.errors import MissingError
@@ -55,3 +57,11 @@ def find_program(name: str) -> Path:
     if path is None:
         raise MissingError(f"{name} is not installed: {fix(name)}")
     return Path(path)
+
+
+def every_program(name: str) -> Iterator[Path]:
+    """The programs of that name on PATH, and in the usual places for what no package installs."""
+    usual = ("/usr/local/bin", *sorted(map(str, Path("/opt").glob("*/bin"))))
+    for folder in dict.fromkeys([*os.environ.get("PATH", "").split(os.pathsep), *usual]):
+        if folder and (path := shutil.which(name, path=folder)):
+            yield Path(path)

@@ -103,7 +103,8 @@ class Clock(Part, frozen=True):
 class Qemu(Part, frozen=True):
     """The emulator: its version line, every argument as it was passed, and what follows from them.
     ``virtual_clock``: the guest's clock counts its instructions, one each nanosecond.
-    ``reads_registers``: the plugin read which vCPU executed, and at which address."""
+    ``reads_registers``: the plugin read which vCPU executed, and at which address. ``without``:
+    the processor's features that the guest did not have because this QEMU emulates them wrongly."""
 
     version: str
     arguments: list[str]
@@ -112,6 +113,7 @@ class Qemu(Part, frozen=True):
     architecture: str | None = None
     virtual_clock: bool = False
     reads_registers: bool = False
+    without: list[Text] = []
 
     @property
     def tells_execution(self) -> bool:

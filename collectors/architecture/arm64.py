@@ -33,6 +33,7 @@ ARM64 = Architecture(
     # Arm's default algorithm of pointer authentication takes most of the time.
     cpu="max,pauth-impdef=on",
     features=(),
+    flaw=None,
     console="ttyAMA0",
     channel="/dev/ttyS0",
     channel_device=("-device", "pci-serial,chardev=channel"),

@@ -19,6 +19,19 @@ class Vectors:
 
 
 @dataclass(frozen=True)
+class Flaw:
+    """What some QEMUs emulate wrongly, ``told`` for sentences, and the processor's ``feature``
+    without which no guest meets it. A QEMU with these ``arguments`` that starts the firmware
+    ``rom`` ends with the status ``right`` where it emulates it right."""
+
+    feature: str
+    told: str
+    rom: bytes
+    arguments: tuple[str, ...]
+    right: int
+
+
+@dataclass(frozen=True)
 class Architecture:
     """``name`` is the kernel's and QEMU's (``uname -m``); ``arch`` is what people type and tables
     show; ``make`` is its ``ARCH=`` of Linux; ``told`` is for sentences; ``elf``, ``debian`` and
@@ -28,8 +41,9 @@ class Architecture:
     and ``flavour`` of Debian's kernels the one that is meant where nobody names one.
 
     A guest has QEMU's ``machine`` (``large_machine`` with more than 8 vCPUs), the processor ``cpu``
-    if nobody asks for another, and ``features`` (no random numbers) beside any; its console is at
-    ``console``, and profdiff's channel at ``channel``, which ``channel_device`` makes.
+    if nobody asks for another, and ``features`` (no random numbers) beside any; ``flaw``: of some
+    QEMUs. Its console is at ``console``, and profdiff's channel at ``channel``, which
+    ``channel_device`` makes.
     ``firmware``: the files of QEMU's that it loads into the machine.
     ``asleep``: a pattern that what QEMU says of a vCPU's registers matches once if it sleeps; or
     that finds where it is, and the instruction that one which sleeps is behind. ``loses_timers``:
@@ -67,6 +81,7 @@ class Architecture:
     large_machine: str
     cpu: str
     features: tuple[str, ...]
+    flaw: Flaw | None
     console: str
     channel: str
     channel_device: tuple[str, ...]

@@ -31,6 +31,7 @@ RISCV64 = Architecture(
     large_machine="virt",
     cpu="rv64",
     features=(),
+    flaw=None,
     console="ttyS0",
     channel="/dev/ttyS1",
     channel_device=("-device", "pci-serial,chardev=channel"),

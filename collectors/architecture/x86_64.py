@@ -2,6 +2,7 @@
 
 import struct
 
+from profdiff.collectors.architecture.cmpxchg16b import CMPXCHG16B
 from profdiff.collectors.architecture.entry import HEAD, Architecture
 
 
@@ -32,6 +33,7 @@ X86_64 = Architecture(
     large_machine="q35",
     cpu="max",
     features=("-rdrand", "-rdseed"),
+    flaw=CMPXCHG16B,
     console="ttyS0",
     channel="/dev/ttyS1",
     channel_device=("-serial", "chardev:channel"),

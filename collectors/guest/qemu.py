@@ -4,23 +4,26 @@ import hashlib
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import profdiff.collectors
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors import records
 from profdiff.collectors.architecture import Architecture
+from profdiff.collectors.architecture.entry import Flaw
 from profdiff.collectors.guest.boot import Boot
 from profdiff.collectors.messages import last_line
-from profdiff.collectors.programs import find_program
+from profdiff.collectors.programs import every_program, find_program
 
 # What -cpu takes, but for "help".
 _MODEL = re.compile(r"(?!help\b)[A-Za-z0-9][\w.-]*(,[+-]?[a-z0-9][\w.-]*(=[\w.-]+)?)*", re.ASCII)
 # What QEMU itself may no longer do, by seccomp: no programs, no privileges, no priorities.
 _SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
+_NO_DEVICES = ("-nodefaults", "-display", "none")
 # How long a QEMU without a guest may take.
 _SECONDS = 60
 
@@ -31,7 +34,8 @@ class Qemu:
     folders for ``-L``, for one that was unpacked somewhere instead of installed. ``kvm``: run
     guests on the processor itself, with its PMU. ``sandbox``: the arguments that restrict QEMU, if
     it can be. ``plugin_try``: the plugin's arguments for a try. ``cpu``: the processor's model that
-    was asked for, None for the usual one."""
+    was asked for, None for the usual one. ``without``: the features that guests do not have because
+    it emulates them wrongly."""
 
     program: Path
     version: str
@@ -43,6 +47,7 @@ class Qemu:
     plugin_api: int | None = None
     plugin_try: str = ""
     cpu: str | None = None
+    without: tuple[str, ...] = ()
 
     def with_cpu(self, model: str | None) -> "Qemu":
         """The same with another model of processor. Raises InputError for one that it has not,
@@ -52,7 +57,8 @@ class Qemu:
         listed = f"{self.architecture.emulator} -cpu help lists the models"
         if not _MODEL.fullmatch(model):
             raise InputError(f"--cpu {model} is not a QEMU CPU model: {listed}")
-        qemu = replace(self, cpu=model)
+        kept = tuple(one for one in self.without if one not in _features(model))
+        qemu = replace(self, cpu=model, without=kept)
         tried = qemu._try_machine()
         if tried.returncode != 0:
             reason = last_line(tried.stderr) or "no reason given"
@@ -79,9 +85,11 @@ class Qemu:
     def _processor(self) -> list[str]:
         """QEMU's arguments for it. Features that somebody set stay as they are."""
         model = self.cpu or ("host" if self.kvm else self.architecture.cpu)
-        given = {word.partition("=")[0].lstrip("+-") for word in model.split(",")[1:]}
         features = ("pmu=on",) if self.kvm else self.architecture.features
-        more = [one for one in features if one.partition("=")[0].lstrip("-") not in given]
+        more = [
+            one for one in features if one.partition("=")[0].lstrip("-") not in _features(model)
+        ]
+        more += [f"-{feature}" for feature in self.without]
         accelerator = "kvm" if self.kvm else "tcg"
         return ["-accel", accelerator, "-cpu", ",".join([model, *more])]
 
@@ -99,7 +107,7 @@ class Qemu:
             arguments += ["-seed", str(boot.variation.seed)]
             arguments += ["-rtc", "base=2026-01-01,clock=vm", "-icount", "shift=0,sleep=off"]
         arguments += ["-smp", str(boot.cpus), "-m", f"{boot.memory}M"]
-        arguments += ["-nodefaults", "-display", "none", "-no-reboot"]
+        arguments += [*_NO_DEVICES, "-no-reboot"]
         arguments += self.sandbox
         # Not -serial file:PATH, where a comma stays doubled.
         for port, file in (("console", "console.log"), ("channel", "channel")):
@@ -124,6 +132,7 @@ class Qemu:
             accelerator="kvm" if self.kvm else "tcg",
             architecture=self.architecture.name,
             virtual_clock=not self.kvm,
+            without=list(self.without),
         )
 
 
@@ -133,19 +142,25 @@ def find_emulator(architecture: Architecture, program: Path | None = None) -> Qe
     Raises MissingError.
     """
     qemu = _found(architecture, program)
-    mine = architecture.is_host and os.access("/dev/kvm", os.R_OK | os.W_OK)
-    return replace(qemu, kvm=mine and _kvm_works(qemu))
+    if architecture.is_host and os.access("/dev/kvm", os.R_OK | os.W_OK) and _kvm_works(qemu):
+        return replace(qemu, kvm=True, without=())
+    return qemu if program else _or_another(qemu, lambda other: other)
 
 
 def find_qemu(
     architecture: Architecture, program: Path | None, plugins: Mapping[int, tuple[str, str]]
 ) -> Qemu:
-    """The QEMU to run guests in with a TCG plugin: the first of its builds that this QEMU loads.
-    ``plugins``, by the plugin API's version: a build's name, and its arguments for a try.
+    """The QEMU to run guests in with a TCG plugin. ``plugins``, by the plugin API's version: a
+    build's name, and its arguments for a try.
 
     Raises MissingError.
     """
-    qemu = _found(architecture, program)
+    qemu = _with_plugin(_found(architecture, program), plugins)
+    return qemu if program else _or_another(qemu, lambda other: _with_plugin(other, plugins))
+
+
+def _with_plugin(qemu: Qemu, plugins: Mapping[int, tuple[str, str]]) -> Qemu:
+    """It with the first of the plugin's builds that it loads. Raises MissingError."""
     refusals = []
     for api, (name, arguments) in plugins.items():
         plugin = _plugin_file(name)
@@ -156,7 +171,7 @@ def find_qemu(
     if any("plugin" in refusal and "invalid option" in refusal for refusal in refusals):
         raise MissingError(
             f"{qemu.program} was built without TCG plugins: use Debian's "
-            f"{architecture.qemu_package}, or give another QEMU with --qemu"
+            f"{qemu.architecture.qemu_package}, or give another QEMU with --qemu"
         )
     raise MissingError(f"{qemu.program} loads none of profdiff's plugins: {' / '.join(refusals)}")
 
@@ -170,11 +185,50 @@ def plugin_refusal(program: Path, plugin: Path, arguments: str) -> str | None:
     return last_line(result.stderr) or "it does not say why"
 
 
+def _or_another(qemu: Qemu, taken: Callable[[Qemu], Qemu]) -> Qemu:
+    """The QEMU itself where guests need not go without anything; or else the first other one of
+    this machine's of which that is true, as it is ``taken``, if any."""
+    if not qemu.without:
+        return qemu
+    for path in every_program(qemu.architecture.emulator):
+        try:
+            other = taken(_found(qemu.architecture, path))
+        except MissingError:
+            continue
+        # Of those with this plugin API, the ones that emulate right count wrongly
+        # (docs/counting.md).
+        if not other.without and other.plugin_api != 1:
+            return other
+    return qemu
+
+
 @cache
 def _found(architecture: Architecture, program: Path | None) -> Qemu:
     path = program or find_program(architecture.emulator)
     version = _version(path)
-    return Qemu(path, version, architecture, _firmware(path), sandbox=_sandbox(path))
+    qemu = Qemu(path, version, architecture, _firmware(path), sandbox=_sandbox(path))
+    flaw = architecture.flaw
+    return replace(qemu, without=(flaw.feature,)) if flaw and _has(qemu, flaw) else qemu
+
+
+def _has(qemu: Qemu, flaw: Flaw) -> bool:
+    """Whether it has the flaw, or does not tell."""
+    with TemporaryDirectory() as folder:
+        rom = Path(folder, "rom")
+        rom.write_bytes(flaw.rom)
+        machine = ["-M", qemu.architecture.machine, "-accel", "tcg", "-cpu", qemu.architecture.cpu]
+        machine += [*_NO_DEVICES, "-no-reboot", *flaw.arguments, "-bios", escaped(rom)]
+        try:
+            return (
+                _done([str(qemu.program), *qemu.own_arguments, *machine]).returncode != flaw.right
+            )
+        except MissingError:
+            return True
+
+
+def _features(model: str) -> set[str]:
+    """The features that ``-cpu`` names behind a model."""
+    return {word.partition("=")[0].lstrip("+-") for word in model.split(",")[1:]}
 
 
 def _kvm_works(qemu: Qemu) -> bool:
@@ -200,8 +254,7 @@ def _hash_of(program: Path, *_: int) -> str:
 
 def _start(program: Path, arguments: list[str]) -> subprocess.CompletedProcess[bytes]:
     """Start QEMU and end it at once. Raises MissingError for one that does not end."""
-    command = [str(program), *arguments, "-nodefaults", "-display", "none", "-monitor", "stdio"]
-    return _done(command, b"quit\n")
+    return _done([str(program), *arguments, *_NO_DEVICES, "-monitor", "stdio"], b"quit\n")
 
 
 def _done(command: list[str], said: bytes = b"") -> subprocess.CompletedProcess[bytes]:

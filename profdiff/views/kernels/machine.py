@@ -37,13 +37,16 @@ def guest_arch(runs: Iterable[Run]) -> str | None:
 
 
 def guest(manifest: Manifest, runs: Sequence[Run], cpus: int | None) -> str:
-    """The machine that guests had: ``arm64 neoverse-n1, 2 vCPU, 512 MiB``, ``restored`` if they did
-    not boot for each run; "" without a guest."""
+    """The machine that guests had: ``arm64 neoverse-n1, 2 vCPU, 512 MiB``, ``without`` features of
+    its processor, ``restored`` if they did not boot for each run; "" without a guest."""
     described = manifest.guest
     if described is None:
         return ""
     told = " ".join(filter(None, [guest_arch(runs), described.cpu]))
+    without = dict.fromkeys(one for run in runs if run.qemu for one in run.qemu.without)
     size = f"{cpus} vCPU, {described.memory} MiB"
+    if without:
+        size = f"without {' and '.join(without)}, {size}"
     if described.restored:
         size += ", restored"
     return units.printable(f"{told}, {size}" if told else size)
