@@ -230,6 +230,12 @@ def place_user(
 def elf_build_id(path: str) -> str | None:
     """The GNU build id of an ELF file (plain, .zst, .xz), cheaply. Raises NativeError."""
 
+def elf_data(
+    path: str,
+) -> tuple[list[tuple[str, int, int]], list[tuple[str, int, int]]]:
+    """The variables of an ELF file and its sections with data, as (name, svma, size), by address.
+    Raises NativeError."""
+
 def elf_debug_info(path: str) -> tuple[bool, tuple[str, int] | None]:
     """Whether an ELF file has its debug information inside; and of the file that has it instead
     (``.gnu_debuglink``) the name, without a folder, and the CRC-32. Raises NativeError."""

@@ -34,6 +34,8 @@ _LINE = np.dtype(
         ("most", "<u8"),
     ]
 )
+# By version of the file: where programs have a line was not said before.
+_LINES = {2: _LINE, 3: np.dtype([*_LINE.descr, ("user", "<u8")])}
 _TOUCH = np.dtype([("line", "<u4"), ("vcpu", "<u4"), ("ops", "<u8"), ("writing_ops", "<u8")])
 _ACCESS = np.dtype(
     [
@@ -78,16 +80,17 @@ class SharedLines(msgspec.Struct, frozen=True, dict=True):
     N places, the instructions that accessed: ``address``, uint64[N], rising; ``executed``:
     uint8[N, 16], the length of the instruction and its bytes.
 
-    L lines. ``line``: uint64[L], the virtual address of each, of whoever accessed it first.
-    ``in_user``: bool[L], memory of programs. ``summed``: bool[L], not one line but ``lines``
-    (int64[L]) of them, of which each alone changes hands less than once in a hundred operations:
-    those have no touches, no address, and no offsets. ``transfers``: int64[L], how often they
-    change hands if vCPUs take turns after each operation: the sum over vCPUs i of min(operations
-    of i that touch it, operations of others that write it). ``read_fetches``, ``write_fetches``,
-    ``upgrades``: int64[L], what a coherence protocol (MESI) did as they ran: a vCPU reads what is
-    modified elsewhere; writes what another has; writes what it has itself, as others do.
-    ``fewest``, ``most``: int64[L], the range of these three together, as they ran and if vCPUs take
-    other turns, of one access each and at random; of sums, as they ran.
+    L lines. ``line``: uint64[L], the virtual address of each, the kernel's where it used one.
+    ``in_user``: bool[L], memory of programs, and ``user``: uint64[L], where they have it, else 0.
+    ``summed``: bool[L], not one line but ``lines`` (int64[L]) of them, of which each alone changes
+    hands less than once in a hundred operations: those have no touches, no address, and no offsets.
+    ``transfers``: int64[L], how often they change hands if vCPUs take turns after each operation:
+    the sum over vCPUs i of min(operations of i that touch it, operations of others that write it).
+    ``read_fetches``, ``write_fetches``, ``upgrades``: int64[L], what a coherence protocol (MESI)
+    did as they ran: a vCPU reads what is modified elsewhere; writes what another has; writes what
+    it has itself, as others do. ``fewest``, ``most``: int64[L], the range of these three together,
+    as they ran and if vCPUs take other turns, of one access each and at random; of sums, as they
+    ran.
 
     T touches, of a line by a vCPU: ``touch_line``, ``touch_vcpu``; ``touch_ops`` and
     ``touch_writing_ops``: int64[T], operations that touch and that write it.
@@ -118,6 +121,7 @@ class SharedLines(msgspec.Struct, frozen=True, dict=True):
     address: NDArray[np.uint64]
     executed: NDArray[np.uint8]
     line: NDArray[np.uint64]
+    user: NDArray[np.uint64]
     in_user: NDArray[np.bool_]
     summed: NDArray[np.bool_]
     lines: NDArray[np.int64]
@@ -176,10 +180,16 @@ class SharedLines(msgspec.Struct, frozen=True, dict=True):
             raise SessionError(f"{path} is not a file of shared lines, or was cut short")
         _, version, kind, line_size, ops_by, *numbers = _HEADER.unpack_from(data)
         opened, closed, misplaced, *rows = numbers
-        if version != 2 or kind not in _WINDOWS or ops_by not in _OPS or line_size not in (64, 128):
+        if (
+            version not in _LINES
+            or kind not in _WINDOWS
+            or ops_by not in _OPS
+            or line_size not in (64, 128)
+        ):
             raise SessionError(f"{path} was written by another version of profdiff ({version})")
         damaged = SessionError(f"{path} is cut short or damaged: record this run again")
-        tables = list(zip((_VCPU, _PLACE, _LINE, _TOUCH, _ACCESS, _HOLD), rows, strict=True))
+        dtypes = (_VCPU, _PLACE, _LINES[version], _TOUCH, _ACCESS, _HOLD)
+        tables = list(zip(dtypes, rows, strict=True))
         # An access has its vCPU in a byte.
         if (
             len(data) - _HEADER.size != sum(dtype.itemsize * length for dtype, length in tables)
@@ -213,8 +223,8 @@ class SharedLines(msgspec.Struct, frozen=True, dict=True):
         for table in (vcpus, lines, touches, accesses, holds):
             for name in table.dtype.names or ():
                 # A sum beyond 2**62 cannot come from a recording and would overflow.
-                counts = table.dtype[name] == np.dtype("<u8") and name != "address"
-                if counts and float(table[name].sum(dtype=np.float64)) > 2.0**62:
+                is_count = name not in ("address", "user") and table.dtype[name] == np.dtype("<u8")
+                if is_count and float(table[name].sum(dtype=np.float64)) > 2.0**62:
                     raise SessionError(f"{path} holds impossible counts")
         reach = accesses["offset"].astype(np.int64) + accesses["size"]
         if reach.max(initial=0) > line_size:
@@ -227,6 +237,8 @@ class SharedLines(msgspec.Struct, frozen=True, dict=True):
             found: NDArray[np.bool_] = (table["flags"] & bit) != 0
             return found
 
+        in_user, address_of = flag(lines, _USER), lines["address"].astype(np.uint64)
+        user = lines["user"] if version > 2 else np.where(in_user, address_of, 0)
         fewest, most = number(lines, "fewest"), number(lines, "most")
         known = fewest <= most
         sorts = ("read_fetches", "write_fetches", "upgrades")
@@ -243,8 +255,9 @@ class SharedLines(msgspec.Struct, frozen=True, dict=True):
             instructions=number(vcpus, "instructions"),
             address=address,
             executed=executed,
-            line=lines["address"].astype(np.uint64),
-            in_user=flag(lines, _USER),
+            line=address_of,
+            user=user.astype(np.uint64),
+            in_user=in_user,
             summed=flag(lines, _SUMMED),
             lines=number(lines, "lines"),
             transfers=number(lines, "transfers"),

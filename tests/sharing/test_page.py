@@ -153,7 +153,7 @@ def test_what_is_behind_a_row(opened: Page) -> None:
     assert "0-7 file.f_count 0+1: 1.00 0+1: 1.00" in said
     assert "12-15 file.f_mode 0+1: 5.00" in said
     assert "atomic_long_inc_not_zero in __fget_files_rcu 2.00 0.00" in said
-    assert "loads of bytes that nobody writes, per op base new file.f_mode 5.00 0.00" in said
+    assert "loads of bytes that nobody writes, per op base new file.f_mode 1.00 0.00" in said
     assert "base: 1 line; 1.00 fetches to read, 1.00 upgrades, 1.00 locked instructions" in said
     choose(opened, "? in kmem_cache_free")
     said = opened.page.inner_text("#sharing .details")

@@ -70,7 +70,7 @@ class SharingChanges:
                 return self._rows
             user = condition.what == "user"
             return [row for row in self._rows if (row.name.kind == "user-memory") == user]
-        return [row for row in self._rows if _is(row.name, condition.what)]
+        return [row for row in self._rows if any(_is(one, condition.what) for one in row.fields)]
 
     def _known(self, what: str) -> bool:
         """Whether some kernel has a type, field or variable, though none of its lines may change

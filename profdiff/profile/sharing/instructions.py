@@ -38,7 +38,8 @@ class Said(NamedTuple):
     computed, or an element of an array. ``size``: of the record or variable, 0: unknown.
     ``nested``: the records that ``path`` leads through, with its rest in each. ``alternatives``:
     other paths there, which a union leaves. ``origins``: what it may be a part of, ``whole``:
-    whether these are all. What only these name is *pointed*, of no type."""
+    whether these are all. What only these name is *pointed*, of no type. ``element``:
+    where an element of an array would be by its instruction alone, None of all else."""
 
     kind: Kind
     type: str
@@ -50,6 +51,7 @@ class Said(NamedTuple):
     alternatives: tuple[str, ...]
     origins: tuple[Origin, ...] = ()
     whole: bool = True
+    element: int | None = None
 
     @property
     def name(self) -> Name:
@@ -157,7 +159,8 @@ def _of(accesses: DataAccesses, row: int, per_cpu: frozenset[str]) -> Said | Non
         return Said("pointed", "", "", "", None, 0, (), (), origins, whole)
     if kind == "unresolved" or (kind == "stack-variable" and not path):
         return None
-    offset = None if flags & int(known.COMPUTED) or "[]" in path else int(accesses.offset[row])
+    is_computed, is_element = bool(flags & int(known.COMPUTED)), "[]" in path
+    at = int(accesses.offset[row])
     records = [one.partition(":") for one in nested.split("|") if one]
     # An object on the stack is one like others: other code has a pointer to it.
     own: Kind = "pointed" if kind == "pointed" else _VARIABLES.get(kind, "field")
@@ -166,10 +169,11 @@ def _of(accesses: DataAccesses, row: int, per_cpu: frozenset[str]) -> Said | Non
         type_,
         symbol if own in ("variable", "per-cpu") else "",
         path,
-        offset if own != "pointed" else None,
+        at if own != "pointed" and not is_computed and not is_element else None,
         int(accesses.type_size[row]),
         tuple((name, rest) for name, _, rest in records),
         tuple(others.split("|")) if others and flags & int(known.AMBIGUOUS) else (),
         origins,
         whole,
+        at if own == "field" and is_element and not is_computed else None,
     )

@@ -2,8 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from functools import reduce
-from operator import or_
 from typing import NamedTuple
 
 import numpy as np
@@ -11,13 +9,16 @@ import numpy as np
 from profdiff.collectors.sharing.lines import SharedLines
 from profdiff.profile.sharing.calls import led_by_calls
 from profdiff.profile.sharing.instructions import Instructions
+from profdiff.profile.sharing.learned import with_learned
 from profdiff.profile.sharing.locks import Held, Lock, Locks
 from profdiff.profile.sharing.names import USER_MEMORY, Name
 from profdiff.profile.sharing.naming import LineNames, Named
 from profdiff.profile.sharing.objects import Touched, implied, objects, weighed
 from profdiff.profile.sharing.owners import Owners, alone
+from profdiff.profile.sharing.programs import Programs
 from profdiff.profile.sharing.records import Records
 from profdiff.profile.sharing.sums import PERSISTENT, FieldUse, LineUse, Sums, shares
+from profdiff.profile.sharing.uses import Ops, Uses
 from profdiff.profile.sharing.variables import Object, Variables, Vote
 from profdiff.symbolization.data_accesses import DataAccesses
 from profdiff.symbolization.places import KERNEL_HALF
@@ -38,11 +39,11 @@ class Code(NamedTuple):
 
 
 def named_sums(
-    lines: SharedLines, accesses: DataAccesses | None, code: Code
+    lines: SharedLines, accesses: DataAccesses | None, code: Code, programs: Programs
 ) -> Iterator[tuple[Name, Sums]]:
     """What each line adds to the row of a name. Functions of unnamed data are numbers of
     ``code``."""
-    run = _Run(lines, accesses, code)
+    run = _Run(lines, accesses, code, programs)
     for line, touched in enumerate(run.touched):
         if lines.summed[line]:
             yield from run.apart(line, touched)
@@ -51,20 +52,43 @@ def named_sums(
 
 
 class _Run:
-    def __init__(self, lines: SharedLines, accesses: DataAccesses | None, code: Code) -> None:
-        self._lines, self._code = lines, code
+    def __init__(
+        self, lines: SharedLines, accesses: DataAccesses | None, code: Code, programs: Programs
+    ) -> None:
+        self._lines, self._code, self._programs = lines, code, programs
         self._records = Records(accesses)
+        self._ops = _ops(lines)
+        self._persistent = PERSISTENT * max(lines.all_ops, 1)
         instructions = Instructions(accesses, lines.address)
         self.touched = led_by_calls(_touched(lines, instructions), lines, instructions)
         self._variables = Variables(accesses, self._votes(), lines.vcpus)
+        self._look()
+        known = {line: self._there(line) for line in self._kernels()}
+        self.touched = with_learned(self.touched, known, self._records)
+        self._look()
+
+    def _look(self) -> None:
+        """Find the records that instructions name."""
         self._known = frozenset(self._named())
         self._near = self._by_line()
-        self._persistent = PERSISTENT * max(lines.all_ops, 1)
+
+    def _kernels(self) -> Iterator[int]:
+        """The lines of the kernel's data that are told alone."""
+        for line in range(len(self.touched)):
+            if not (self._lines.summed[line] or self._is_user(line)):
+                yield line
+
+    def _is_user(self, line: int) -> bool:
+        """Whether it is a program's memory, and no variable of the kernel that programs read."""
+        address = int(self._lines.line[line])
+        if not self._lines.in_user[line] or address < KERNEL_HALF:
+            return bool(self._lines.in_user[line])
+        return not self._variables.on(address, self._lines.line_size)
 
     def _votes(self) -> Iterator[Vote]:
         for line, touched in enumerate(self.touched):
-            if not (self._lines.summed[line] or self._lines.in_user[line]):
-                address = int(self._lines.line[line])
+            address = int(self._lines.line[line])
+            if not self._lines.summed[line] and address >= KERNEL_HALF:
                 for one in touched:
                     for said in one.said:
                         if said.kind in ("variable", "per-cpu"):
@@ -72,15 +96,17 @@ class _Run:
 
     def _named(self) -> Iterator[tuple[str, int]]:
         """The records that instructions name, by their addresses."""
-        for line, touched in enumerate(self.touched):
-            if not (self._lines.summed[line] or self._lines.in_user[line]):
-                address = int(self._lines.line[line])
-                for one in touched:
-                    for said in one.said:
-                        size = self._lines.line_size
-                        found = implied(said, one.offset, size, self._records)
-                        if found is not None and found.kind == "field" and not said.origins:
-                            yield found.name, address + found.base
+        size = self._lines.line_size
+        for line in self._kernels():
+            address = int(self._lines.line[line])
+            every = [(one.offset, said) for one in self.touched[line] for said in one.said]
+            exact = {said.type for _, said in every if said.offset is not None}
+            for offset, said in every:
+                found = implied(said, offset, size, self._records)
+                if found is None or found.kind != "field" or said.origins:
+                    continue
+                if said.offset is not None or said.type not in exact:
+                    yield found.name, address + found.base
 
     def _by_line(self) -> dict[int, list[Object]]:
         """Where those that are larger than a line lie on others, too. Elsewhere than on persistent
@@ -94,41 +120,64 @@ class _Run:
                     found[line].append(Object("field", name, start - line, length))
         return found
 
+    def _there(self, line: int) -> list[Object]:
+        """The objects on a line."""
+        address, size = int(self._lines.line[line]), self._lines.line_size
+        there = self._variables.on(address, size)
+        if self._lines.transfers[line] >= self._persistent:
+            there += self._near.get(address, [])
+        return objects(weighed(self.touched[line]), there, size, self._records)
+
+    def _line_names(self, line: int, touched: Sequence[Touched]) -> LineNames:
+        address, size = int(self._lines.line[line]), self._lines.line_size
+        weights, found = weighed(touched), self._there(line)
+        of_line = self._records, self._variables, self._known, address, weights, found
+        places = Owners(*of_line).places()
+        return LineNames(touched, places, size, self._records, self._variables)
+
     def one(self, line: int, touched: Sequence[Touched]) -> tuple[Name, Sums]:
         """A line by itself."""
         lines, size = self._lines, self._lines.line_size
         sums = self._sums(line)
         names: list[Named | None]
-        if lines.in_user[line]:
-            names = [Named(USER_MEMORY)] * len(touched)
+        of = None
+        if self._is_user(line):
+            start = int(lines.user[line])
+            named_at = {one.offset: self._program(start and start + one.offset) for one in touched}
+            names = [named_at[one.offset] for one in touched]
         else:
-            there = self._variables.on(address := int(lines.line[line]), size)
-            if sums.transfers >= self._persistent:
-                there += self._near.get(address, [])
-            weights = weighed(touched)
-            found = objects(weights, there, size, self._records)
-            of_line = self._records, self._variables, self._known, address, weights, found
-            places = Owners(*of_line).places()
-            of = LineNames(touched, places, size, self._records, self._variables)
+            of = self._line_names(line, touched)
             names = [of.of(one) for one in touched]
-        named = self._most_written(touched, names)
+        uses = Uses(touched, names, self._ops.get(line, {}), size)
+        sharing = uses.sharing()
+        named = self._main(touched, names, sharing)
+        if of is None and not named.name.known:
+            named = self._program(int(lines.user[line]))
         sums.alternatives = set(named.alternatives)
-        written = _written(touched)
-        if not _is_true(touched, written):
-            sums.false = sums.transfers
+        sums.false, sums.untold = uses.parts(sums.transfers)
+        if of is not None and named.name.known:
+            sums.covers = of.covers(named.name)
         if sums.transfers < self._persistent:
             sums.recycled, sums.recycled_misses = sums.transfers, sums.all_misses
         else:
             sums.held = self._held(line, touched, names)
-        everywhere = reduce(or_, written.values(), 0)
-        for one, own in zip(touched, names, strict=True):
-            others = written.keys() - {one.vcpu}
-            if others and not one.store and not _mask(one) & everywhere:
-                sums.bystanders[(own or self._unnamed([one])).name] += one.times
+            for own, count in sharing.items():
+                if own is not None:
+                    sums.sharing[own.name] += count
+            # An array that goes on to other lines does not make one of them.
+            written = (own.name for own in uses.written())
+            sums.written = {own for own in written if own.path in sums.covers}
+        bystanders, sums.bystander_reads = uses.bystanders()
+        for number, count in bystanders.items():
+            reads = names[number] or self._unnamed([touched[number]])
+            sums.bystanders[reads.name] += count
         sums.locked = _locked(touched)
         sums.misses = self._misses(touched)
         sums.largest = LineUse(sums.transfers, size, _fields(touched, names, lines.vcpus))
         return named.name, sums
+
+    def _program(self, address: int) -> Named:
+        return Named(self._programs.name(address))
 
     def apart(self, line: int, touched: Sequence[Touched]) -> Iterator[tuple[Name, Sums]]:
         """Many lines that are summed: each instruction tells its data alone, and has a part of
@@ -176,21 +225,27 @@ class _Run:
             lines=int(lines.lines[line]),
         )
 
-    def _most_written(self, touched: Sequence[Touched], names: Sequence[Named | None]) -> Named:
-        """The name of what is written most."""
+    def _main(
+        self,
+        touched: Sequence[Touched],
+        names: Sequence[Named | None],
+        sharing: Counter[Named | None],
+    ) -> Named:
+        """The name of what most makes a line change hands."""
         stores: Counter[Named | None] = Counter()
         misses: Counter[Named | None] = Counter()
         for one, name in zip(touched, names, strict=True):
             stores[name] += one.times if one.store else 0
             misses[name] += one.misses
-        if not stores:
-            return Named(Name("unnamed"))
         last = Named(Name("unnamed"))
-        best = min(stores, key=lambda one: (-stores[one], -misses[one], one is None, one or last))
+
+        def rank(one: Named | None) -> tuple[object, ...]:
+            return -sharing[one], -stores[one], -misses[one], one is None, one or last
+
+        best = min(sharing or stores, key=rank, default=last)
         if best is not None:
             return best
-        own = [one for one, name in zip(touched, names, strict=True) if name is None]
-        return self._unnamed(own)
+        return self._unnamed([one for one, name in zip(touched, names, strict=True) if not name])
 
     def _unnamed(self, touched: Sequence[Touched]) -> Named:
         """Data of which only the function is known that accesses it most."""
@@ -246,24 +301,13 @@ def _touched(lines: SharedLines, instructions: Instructions) -> list[list[Touche
     return found
 
 
-def _mask(one: Touched) -> int:
-    return ((1 << one.size) - 1) << one.offset
-
-
-def _written(touched: Sequence[Touched]) -> dict[int, int]:
-    """By vCPU, the bytes that it writes, as bits; those that write."""
-    found: dict[int, int] = {}
-    for one in touched:
-        if one.store:
-            found[one.vcpu] = found.get(one.vcpu, 0) | _mask(one)
+def _ops(lines: SharedLines) -> dict[int, dict[int, Ops]]:
+    """Of each line, by vCPU."""
+    found: dict[int, dict[int, Ops]] = {}
+    columns = (lines.touch_line, lines.touch_vcpu, lines.touch_ops, lines.touch_writing_ops)
+    for line, vcpu, touching, writing in zip(*(one.tolist() for one in columns), strict=True):
+        found.setdefault(line, {})[vcpu] = Ops(touching, writing)
     return found
-
-
-def _is_true(touched: Sequence[Touched], written: dict[int, int]) -> bool:
-    """Whether a vCPU accesses a byte that another one writes."""
-    return any(
-        _mask(one) & mask for one in touched for vcpu, mask in written.items() if vcpu != one.vcpu
-    )
 
 
 def _locked(touched: Sequence[Touched]) -> int:

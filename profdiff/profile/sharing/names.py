@@ -36,10 +36,11 @@ _INSIDE = re.compile(
 
 
 class Name(NamedTuple):
-    """``type``: of a field, the record; of what a pointer leads to, what it is. ``symbol``: the
-    variable. ``path``: the field, up to the first of ``PRIMITIVES``. ``function``: of what is
-    unnamed, the number of the function that misses most, -1 where none is known. ``among``: titles
-    of other data, any of which it may be as well."""
+    """``type``: of a field, the record; of what a pointer leads to, what it is; of a program's
+    memory, the program of a variable, or the mapping. ``symbol``: the variable. ``path``: the
+    field, up to the first of ``PRIMITIVES``. ``function``: of what is unnamed, the number of the
+    function that misses most, -1 where none is known. ``among``: titles of other data, any of which
+    it may be as well."""
 
     kind: Kind
     type: str = ""

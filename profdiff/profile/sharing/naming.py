@@ -44,6 +44,24 @@ class LineNames:
             if len(several) == 1 and (known := self._direct(one, several[0])) is not None:
                 self._told[one.offset][known] += one.times
 
+    def covers(self, name: Name) -> set[str]:
+        """The paths of the object that has a name, as far as they lie on the line: those up to
+        which names go, but no other name of the same place, of a union."""
+        found: set[str] = set()
+        for place in self._places:
+            for one in place.objects:
+                if one.kind == name.kind and one.name in (name.type, name.symbol):
+                    type_, start = self._type(one), -one.base
+                    every = self._records.within(type_, start, start + self._size)
+                    paths = {self._records.cut(type_, path) for path in every}
+                    own = self._records.start(type_, name.path)
+                    found |= {
+                        path
+                        for path in paths
+                        if path == name.path or self._records.start(type_, path) != own
+                    }
+        return found
+
     def of(self, one: Touched) -> Named | None:
         """What an access is of; None where nothing tells."""
         several = self._objects(one.offset)
@@ -87,7 +105,10 @@ class LineNames:
         for said in one.said:
             own = implied(said, one.offset, self._size, self._records)
             if said.kind == "field":
-                same = said.type == type_ and (own is None or own.base == found.base)
+                # Which element of an array it is, another instruction may know better.
+                same = said.type == type_ and (
+                    own is None or said.offset is None or own.base == found.base
+                )
             else:
                 same = own is not None and (own.kind, own.name) == (found.kind, found.name)
             if same:

@@ -33,13 +33,14 @@ def implied(said: Said, offset: int, line_size: int, records: Records) -> Object
     """The object that an instruction names, which accesses a line at ``offset``."""
     if said.kind == "stack":
         return Object("stack", "", 0, line_size)
-    if said.kind == "pointed" or said.offset is None:
+    at = said.element if said.offset is None else said.offset
+    if said.kind == "pointed" or at is None:
         return None
     known = said.size or (records.size(said.type) if said.kind == "field" else 0)
     # A variable or record of unknown size has at least what is accessed.
-    size = known or said.offset + 1
+    size = known or at + 1
     name = said.type if said.kind == "field" else folded(said.symbol)
-    base = offset - said.offset
+    base = offset - at
     if said.kind == "field" and base % records.alignment(said.type):
         # A pointer with flags in its lowest bits was taken for one without.
         return None

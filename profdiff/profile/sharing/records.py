@@ -22,6 +22,7 @@ class Records:
         self._alignments = dict(_declared(accesses)) if accesses is not None else {}
         self._words: dict[str, int] = {}
         self._parts: dict[tuple[str, str, int], bool] = {}
+        self._lacking: dict[tuple[str, str], bool] = {}
 
     def size(self, type_: str) -> int:
         """In bytes; 0: unknown."""
@@ -97,6 +98,33 @@ class Records:
             ]
             self._leaves[key] = min(inside)[2] if inside else ""
         return self._leaves[key]
+
+    def within(self, type_: str, start: int, end: int) -> Iterator[str]:
+        """The paths of a record that begin from one offset on, before another one, without those of
+        arrays that do not end there."""
+        fields = self._fields(type_)
+        for path, (bit, _) in fields.items():
+            array, _, _ = path.partition("[]")
+            first, bits = fields.get(f"{array}[]", (bit, 0)) if array != path else (bit, 0)
+            if 8 * start <= bit < 8 * end and first + bits <= 8 * end:
+                yield path
+
+    def start(self, type_: str, path: str) -> int | None:
+        """Where a member of a record begins, in bits; None where that is not known."""
+        inside = (f"{path}.", f"{path}[")
+        fields = self._fields(type_).items()
+        return min(
+            (at for one, (at, _) in fields if one == path or one.startswith(inside)), default=None
+        )
+
+    def lacks(self, type_: str, path: str) -> bool:
+        """Whether a record that is known has no such member."""
+        key = type_, path
+        if key not in self._lacking:
+            fields, inside = self._fields(type_), (f"{path}.", f"{path}[")
+            there = any(one == path or one.startswith(inside) for one in fields)
+            self._lacking[key] = bool(fields) and not there
+        return self._lacking[key]
 
     def cut(self, type_: str, path: str) -> str:
         """``path`` in a record up to the first member that is one of ``PRIMITIVES``."""

@@ -1,5 +1,7 @@
 """The runs of a session that recorded shared lines, and their rows."""
 
+from pathlib import Path
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +17,13 @@ from profdiff.profile.runs import median_run
 from profdiff.profile.sharing.lines import Code, named_sums
 from profdiff.profile.sharing.locks import Locks
 from profdiff.profile.sharing.names import Name
+from profdiff.profile.sharing.programs import Programs
 from profdiff.profile.sharing.recorded import COLLECTOR, FILE, has_lines
 from profdiff.profile.sharing.sums import Sums
 from profdiff.session import points
 from profdiff.session.manifest import Kernel, Manifest, Run
 from profdiff.session.session import Session
+from profdiff.symbolization.binaries import Binaries
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.data_accesses import DataAccesses
 from profdiff.symbolization.places import KERNEL_HALF, Places
@@ -107,10 +111,17 @@ def _of_runs(session: Session, kernel: Kernel, runs: list[Run]) -> KernelLines:
         if number == picked:
             executed = Addresses(places, chains, lines.executed, (), _no_counts)
             accesses, missing = known_accesses(session, run, executed)
-        found.append(rows_of(lines, accesses, chains))
+        found.append(rows_of(lines, accesses, chains, Programs(_files(session), lines, places)))
     (functions, rows), *others = found
     differ = _differ(functions, rows, others)
     return KernelLines(kernel, every[picked], len(runs), missing, functions, rows, differ, accesses)
+
+
+def _files(session: Session) -> dict[str, Path]:
+    """The workload's own ELF files, by their path in the guest."""
+    files = session.manifest.workload.files
+    own = {one.guest_path: session.path(one.path) for one in files if one.path}
+    return Binaries({guest: path for guest, path in own.items() if path.is_file()}).elf_files()
 
 
 def _no_counts() -> NDArray[np.int64]:
@@ -125,14 +136,18 @@ def places_of(lines: SharedLines) -> Places:
 
 
 def rows_of(
-    lines: SharedLines, accesses: DataAccesses | None, chains: Chains
+    lines: SharedLines,
+    accesses: DataAccesses | None,
+    chains: Chains,
+    programs: Programs | None = None,
 ) -> tuple[list[Function], dict[Name, Sums]]:
     """The functions of a run, and its sums by name."""
     functions = ChainFunctions.of(chains, lines.address >= KERNEL_HALF)
     inner, site, _ = functions.seats()
     rows: dict[Name, Sums] = {}
     code = Code(inner.tolist(), site.tolist(), Locks(lines, functions))
-    for name, sums in named_sums(lines, accesses, code):
+    programs = programs or Programs({}, lines, places_of(lines))
+    for name, sums in named_sums(lines, accesses, code, programs):
         rows.setdefault(name, Sums()).add(sums)
     return functions.functions, rows
 

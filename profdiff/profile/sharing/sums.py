@@ -38,12 +38,15 @@ class LineUse(msgspec.Struct, frozen=True):
 class Sums(msgspec.Struct):
     """What one or several lines have. ``false``: transfers of lines on which no vCPU accesses what
     another one writes; ``untold``: those of which that is not known; ``recycled``: those of lines
-    that are not persistent, and ``recycled_misses`` their misses. ``bystanders``: loads of bytes
-    that nobody writes, on lines that others write, by their names. ``locked``: executed
-    locked instructions. ``fewest`` and ``most``: the range of misses if vCPUs take other turns.
-    ``misses``: fetches and upgrades by the innermost function and the innermost one that is not
-    from a header. ``held``: what executes while locks on persistent lines are held. ``largest``:
-    the line with most transfers."""
+    that are not persistent, and ``recycled_misses`` their misses. ``bystanders``: how often a vCPU
+    waits for bytes that nobody writes, on lines that others write, by their names. ``locked``:
+    executed locked instructions. ``fewest`` and ``most``: the range of misses if vCPUs take other
+    turns. ``misses``: fetches and upgrades by the innermost function and the innermost one that is
+    not from a header. ``held``: what executes while locks on persistent lines are held.
+    ``largest``: the line with most transfers. ``bystander_reads``: how often a vCPU waits for those
+    of one line together. Of persistent lines, ``sharing``: what makes them change hands, with how
+    often, and ``written``: all that is written; ``covers``: the paths on the lines, of the same
+    record or variable."""
 
     transfers: int = 0
     read_fetches: int = 0
@@ -57,9 +60,13 @@ class Sums(msgspec.Struct):
     recycled: int = 0
     recycled_misses: int = 0
     locked: int = 0
+    bystander_reads: int = 0
     alternatives: set[str] = msgspec.field(default_factory=set)
     bystanders: Counter[Name] = msgspec.field(default_factory=Counter)
     misses: Counter[tuple[int, int]] = msgspec.field(default_factory=Counter)
+    sharing: Counter[Name] = msgspec.field(default_factory=Counter)
+    written: set[Name] = msgspec.field(default_factory=set)
+    covers: set[str] = msgspec.field(default_factory=set)
     held: Held = msgspec.field(default_factory=Held.none)
     largest: LineUse | None = None
 
@@ -83,6 +90,9 @@ class Sums(msgspec.Struct):
         self.alternatives |= other.alternatives
         self.bystanders.update(other.bystanders)
         self.misses.update(other.misses)
+        self.sharing.update(other.sharing)
+        self.written |= other.written
+        self.covers |= other.covers
         self.held.add(other.held)
         if other.largest is not None and (
             self.largest is None or _size(other.largest) > _size(self.largest)
@@ -92,7 +102,7 @@ class Sums(msgspec.Struct):
 
 _NUMBERS = (
     *("transfers", "read_fetches", "write_fetches", "upgrades", "lines", "false", "untold"),
-    *("recycled", "recycled_misses", "locked", "fewest", "most"),
+    *("recycled", "recycled_misses", "locked", "fewest", "most", "bystander_reads"),
 )
 
 

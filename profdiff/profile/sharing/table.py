@@ -1,15 +1,18 @@
 """The rows of all kernels: data whose lines change hands, and how sure each difference is."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from profdiff.profile.function_identity import MatchedFunctions, match
+from profdiff.profile.function_identity import Function, MatchedFunctions, match
+from profdiff.profile.sharing.joined import joined
 from profdiff.profile.sharing.locks import Lock
 from profdiff.profile.sharing.names import Name
+from profdiff.profile.sharing.records import Records
+from profdiff.profile.sharing.renames import Renames
 from profdiff.profile.sharing.runs import KernelLines
 from profdiff.profile.sharing.sums import Sums
 
@@ -35,12 +38,23 @@ class Change(NamedTuple):
     causes: frozenset[Cause]
 
 
-class SharingRow(msgspec.Struct, frozen=True):
-    """Data with one name, ``sums`` by kernel; functions are numbers of ``SharingTable.functions``.
-    ``depends``: by kernel, whether its transfers depend on the schedule; ``changes``: of each
-    kernel but the base."""
+class Reads(NamedTuple):
+    """Waits for bytes that nobody writes, by kernel. ``sure``: of each kernel but the base, whether
+    it is another number for certain: not where the field has another name there, or none."""
 
     name: Name
+    counts: list[int]
+    sure: list[bool]
+
+
+class SharingRow(msgspec.Struct, frozen=True):
+    """The lines of one record or variable that have fields in common, on any kernel; by ``name``,
+    the one that makes them change hands most; ``fields``: all that do. ``sums`` by kernel;
+    functions are numbers of ``SharingTable.functions``. ``depends``: by kernel, whether its
+    transfers depend on the schedule; ``changes``: of each kernel but the base."""
+
+    name: Name
+    fields: list[Name]
     sums: list[Sums]
     depends: list[bool]
     changes: list[Change]
@@ -63,22 +77,71 @@ class SharingTable:
         self.kernels = kernels
         self.ops = [max(one.lines.all_ops, 1) for one in kernels]
         self.functions: MatchedFunctions = match([one.functions for one in kernels])
+        self._renames = Renames(self.functions)
+        self._records = [Records(one.accesses) for one in kernels]
+        every = [
+            {
+                _renumbered(name, numbers): _with_functions(sums, numbers)
+                for name, sums in one.rows.items()
+            }
+            for one, numbers in zip(kernels, self._renames.numbers, strict=True)
+        ]
+        of, self._fields = joined(every, self.ops)
         self._rows: dict[Name, list[Sums]] = {}
         differ: set[tuple[Name, int]] = set()
-        for kernel, one in enumerate(kernels):
-            numbers = self.functions.numbers[kernel]
-            for name, sums in one.rows.items():
-                renamed = _renumbered(name, numbers)
-                own = self._rows.setdefault(renamed, [Sums() for _ in kernels])
-                own[kernel].add(_with_functions(sums, numbers))
-                if name in one.differ:
-                    differ.add((renamed, kernel))
+        for kernel, (one, numbers) in enumerate(zip(kernels, self._renames.numbers, strict=True)):
+            for name, sums in every[kernel].items():
+                own = self._rows.setdefault(of[name], [Sums() for _ in kernels])
+                own[kernel].add(sums)
+            differ |= {(of[_renumbered(name, numbers)], kernel) for name in one.differ}
         self._differ = differ
+        self._kin = [
+            {name: self._renames.kin(_sites(sums), kernel) for name, sums in self._rows.items()}
+            for kernel in range(1, len(kernels))
+        ]
+
+    def function(self, number: int) -> Function:
+        """A function, by the newest of its names."""
+        return self.functions.functions[self._renames.titles.get(number, number)]
 
     def rows(self) -> list[SharingRow]:
         """All of them, what changed for certain first."""
         made = [self._row(name, sums) for name, sums in self._rows.items()]
         return sorted(made, key=self._order)
+
+    def reads(self, row: SharingRow) -> list[Reads]:
+        """What is read beside what makes the lines of a row change hands, the most first."""
+        names = sorted({name for one in row.sums for name in one.bystanders})
+        found = []
+        for name in names:
+            counts = [one.bystanders[name] for one in row.sums]
+            sure = [self._is_sure(name, row, kernel) for kernel in range(1, len(self.kernels))]
+            found.append(Reads(name, counts, sure))
+        return sorted(found, key=lambda one: (-max(one.counts), one.name))
+
+    def _is_sure(self, name: Name, row: SharingRow, kernel: int) -> bool:
+        """Whether no other name stands for the same bytes on the base or on another kernel."""
+        sides = [row.sums[at].bystanders for at in (0, kernel)]
+        fewer = min(sides, key=lambda one: one[name])
+        if not name.known:
+            return not any(one.known for side in sides for one in side)
+        absent = [self._lacks(name, at) for at in (0, kernel)]
+        return not any(
+            count
+            for other, count in fewer.items()
+            if not other.known
+            or other.is_part
+            or other.may_be(name)
+            or (any(absent) and self._instead(other, absent, kernel))
+        )
+
+    def _lacks(self, name: Name, kernel: int) -> bool:
+        return name.kind == "field" and self._records[kernel].lacks(name.type, name.path)
+
+    def _instead(self, other: Name, absent: Sequence[bool], kernel: int) -> bool:
+        """Whether a field is only where another one is ``absent``."""
+        own = [self._lacks(other, at) for at in (0, kernel)]
+        return any(own) and own != list(absent)
 
     def held(self) -> dict[Lock, list[tuple[int, int]]]:
         """By kernel, how often each lock is taken and what executes while it is held, the largest
@@ -100,6 +163,32 @@ class SharingTable:
 
         return {lock: found[lock] for lock in sorted(found, key=lambda one: (-share(one), one))}
 
+    def is_sure(self, lock: Lock, held: Mapping[Lock, Sequence[tuple[int, int]]]) -> list[bool]:
+        """Of each kernel but the base, whether the difference is known: the lock is on lines that
+        change hands on both, and no lock that has no name can be the same as this one."""
+        there = [
+            any(any(counts[at]) for other, counts in held.items() if other.name == lock.name)
+            for at in range(len(self.kernels))
+        ]
+        return [
+            there[0]
+            and there[kernel]
+            and not any(
+                other != lock
+                and other.mode == lock.mode
+                and (any(counts[0]) or any(counts[kernel]))
+                and (_is_vague(other.name) or _is_vague(lock.name))
+                and self._may_be_one(other.function, lock.function, kernel)
+                for other, counts in held.items()
+            )
+            for kernel in range(1, len(self.kernels))
+        ]
+
+    def _may_be_one(self, one: int, other: int, kernel: int) -> bool:
+        """Whether two functions may be the same; of which one is not known, it may."""
+        first, second = (self._renames.kin([number], kernel) for number in (one, other))
+        return min(one, other) < 0 or bool(first & second)
+
     @property
     def total(self) -> SharingRow:
         """The sum of all rows."""
@@ -119,12 +208,12 @@ class SharingTable:
             causes = self._causes([0, kernel], depends, differ)
             transfers, misses = (self._exactly(sums, kernel, of) for of in (_transfers, _misses))
             changes.append(Change(transfers, misses, not causes, causes))
-        return SharingRow(Name("unnamed"), sums, depends, changes)
+        return SharingRow(Name("unnamed"), [], sums, depends, changes)
 
     def _row(self, name: Name, sums: list[Sums]) -> SharingRow:
         differ = {kernel for other, kernel in self._differ if other == name}
         depends = [one.depends or kernel in differ for kernel, one in enumerate(sums)]
-        row = SharingRow(name, sums, depends, [])
+        row = SharingRow(name, self._fields.get(name, [name]), sums, depends, [])
         for kernel in range(1, len(self.kernels)):
             causes = self._causes([0, kernel], [one.depends for one in sums], differ)
             transfers, misses = (self._difference(row, kernel, of) for of in (_transfers, _misses))
@@ -153,14 +242,21 @@ class SharingTable:
         lines there have less or more."""
         delta, _, _ = self._exactly(row.sums, kernel, of)
         less = more = 0.0
-        mine = row.functions
+        kin = self._kin[kernel - 1]
+        mine = kin[row.name]
         for name, sums in self._rows.items():
-            lost = row.name.known and not name.known and name.function in mine
-            part = name.is_part != row.name.is_part and any(_in(one, sums) for one in mine)
-            if lost or (name != row.name and (part or name.may_be(row.name))):
+            if name == row.name:
+                continue
+            near = bool(mine & kin[name])
+            if row.name.known:
+                part = name.is_part != row.name.is_part
+                may_be = near and (not name.known or part)
+            else:
+                may_be = near and not name.known
+            if may_be or name.may_be(row.name):
                 less += of(sums[0]) / self.ops[0]
                 more += of(sums[kernel]) / self.ops[kernel]
-            elif not row.name.known and name.known and _in(row.name.function, sums):
+            elif not row.name.known and near:
                 other, _, _ = self._exactly(sums, kernel, of)
                 less, more = less + max(-other, 0.0), more + max(other, 0.0)
         return Difference(delta, delta - less, delta + more)
@@ -193,8 +289,13 @@ def _sign(one: Difference) -> bool:
     return one.low == one.high or one.low > 0 or one.high < 0
 
 
-def _in(function: int, sums: Sequence[Sums]) -> bool:
-    return any(site == function for one in sums for _, site in one.misses)
+def _sites(sums: Sequence[Sums]) -> set[int]:
+    return {site for one in sums for _, site in one.misses}
+
+
+def _is_vague(name: Name) -> bool:
+    """Whether it does not say what the data is a part of."""
+    return not name.known or name.is_part or bool(name.among)
 
 
 def _renumbered(name: Name, numbers: Sequence[int]) -> Name:

@@ -18,14 +18,18 @@ class Changed(NamedTuple):
 
 
 def changed(document: SharingDocument, label: str, numbers: Numbers) -> list[Changed]:
-    """Those of one kernel against the base, on lines that do not depend on the schedule, the
-    largest difference first. The base stands against none, with all of its reads."""
+    """Those of one kernel against the base that are certain, on lines that do not depend on the
+    schedule, the largest difference first. The base stands against none, with all of its reads."""
     base = document.labels[0]
     found = []
     for row in document.rows:
         if any(row.kernels[one].verdict != "exact" for one in (base, label)):
             continue
+        if label != base and row.changes[label].verdict != "exact":
+            continue
         for read in row.bystanders:
+            if label in read.unsure:
+                continue
             theirs, mine = (numbers.each(one, read.reads[one]) for one in (base, label))
             more = theirs if label == base else mine - theirs
             if more and abs(more) >= _CHANGED * max(theirs, mine):

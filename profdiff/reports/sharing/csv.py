@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from profdiff.reports.csv.rows import Line, text, written
 from profdiff.views.sharing.records import Row, SharingDocument, Sums
 
-_NAMES = ("data", "kind", "type", "symbol", "field", "alternatives")
+_NAMES = ("data", "kind", "type", "symbol", "field", "alternatives", "fields")
 _SUMS = (
     *("transfers", "false", "untold", "recycled", "misses", "fewest_misses", "most_misses"),
     *(
@@ -44,6 +44,7 @@ def _rows(document: SharingDocument) -> Iterator[Line]:
             data.kind,
             *map(text, (data.type, data.symbol, data.field)),
             text("|".join(data.alternatives)),
+            text("|".join(row.fields)),
             *(
                 value
                 for kernel in document.kernels

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from profdiff.base import units
-from profdiff.reports.sharing.numbers import Numbers
+from profdiff.reports.sharing.numbers import UNSURE, Numbers
 from profdiff.reports.table import Block, Column, draw
 from profdiff.views.sharing.records import HeldLock, KernelSide, SharingDocument
 
@@ -56,7 +56,8 @@ def table(document: SharingDocument, numbers: Numbers, top: int | None, width: i
         cells = [numbers.count(base.label, counts[base.label])]
         for side in others:
             cells.append(numbers.count(side.label, counts[side.label]))
-            cells.append(numbers.delta(base.label, side.label, counts))
+            unsure = side.label in one.unsure
+            cells.append(UNSURE if unsure else numbers.delta(base.label, side.label, counts))
         cells += [units.percent(_share(one, side), ".0f") for side in document.kernels]
         body.append([*cells, _MODES[one.mode], one.data.title, one.function or "?"])
     title = f"the kernel's instructions while a lock on such a line is held{numbers.title}"
@@ -74,10 +75,13 @@ def bound(document: SharingDocument) -> str:
     title = max(alone, key=lambda one: (alone[one][last], one), default="")
     if not title or alone[title][last] < _BOUNDS:
         return ""
-    first, *others = document.labels
-    shares = {label: units.percent(alone[title][label], ".0f") for label in document.labels}
-    told = [f"for {shares[first]} of the kernel's instructions on {first}"]
-    told += [f"for {shares[label]} on {label}" for label in others]
+    # On another kernel, it may lie on a line that does not change hands, or have no name.
+    told_of = [label for label in document.labels if alone[title][label] or label == last]
+    shares = {label: units.percent(alone[title][label], ".0f") for label in told_of}
+    of_what = [" of the kernel's instructions", *[""] * len(told_of)]
+    told = [
+        f"for {shares[label]}{of} on {label}" for label, of in zip(told_of, of_what, strict=False)
+    ]
     most = f"{1 / alone[title][last]:.1f} vCPUs"
     return units.printable(
         f"`{title}` is held alone {', '.join(told)}: at most {most} can be in the kernel for this "

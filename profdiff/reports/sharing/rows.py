@@ -9,6 +9,9 @@ from profdiff.views.sharing.records import Row, Sums
 LEAST = 0.01
 """Rows with less than so many transfers and misses per op are not shown."""
 
+# So many fields of a row are named.
+_FIELDS = 2
+
 Verdict = Literal["exact", "schedule", "differ", "unsure"]
 
 
@@ -20,6 +23,13 @@ def verdict(row: Row) -> Verdict:
         return "schedule" if recycled or "schedule" in causes else "differ"
     unsure = any(one.verdict == "unsure" for one in row.changes.values())
     return "unsure" if unsure else "exact"
+
+
+def title(row: Row) -> str:
+    """What makes the lines of a row change hands."""
+    owner = f"{row.data.type or row.data.symbol}."
+    others = [one.removeprefix(owner) for one in row.fields[1:]]
+    return units.few([row.data.title, *others], _FIELDS, last=", ")
 
 
 def kind(row: Row, labels: Iterable[str] | None = None) -> str:

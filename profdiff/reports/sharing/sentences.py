@@ -57,10 +57,10 @@ def _beside(document: SharingDocument, numbers: Numbers) -> str:
         return ""
     (more, row, read), label = max(most, key=lambda one: abs(one[0].more))
     who, whom = (label, base) if more > 0 else (base, label)
-    told = [numbers.count(one, read.reads[one]) for one in (who, whom)]
-    rest = "does not" if not read.reads[whom] else f"does so {told[1]} times"
+    told = [_counted(numbers, one, read.reads[one]) for one in (who, whom)]
+    rest = "does not" if not read.reads[whom] else f"does so {told[1]}"
     return (
-        f"On the line of `{row.data.title}`, {who} reads `{read.data.title}` {told[0]} times, "
+        f"On the line of `{row.data.title}`, {who} reads `{read.data.title}` {told[0]}, "
         f"{whom} {rest}. "
     )
 
@@ -72,7 +72,7 @@ def _largest(
     that is, and what it is."""
     base = document.labels[0]
     for measure, verb in (("transfers", "transfers"), ("misses", "fetches or upgrades")):
-        sure = [row for row in document.rows if row.changes[label].verdict == "exact"]
+        sure = [row for row in document.rows if _is_told(row, label, measure)]
         differing = [row for row in sure if abs(_delta(row, label, measure)) >= _LEAST]
         # A field that only one kernel has, and what the other has instead, are one difference.
         pairs = {id(row): instead(row, differing, base, label) for row in differing}
@@ -102,6 +102,13 @@ def _largest(
     return None
 
 
+def _is_told(row: Row, label: str, measure: str) -> bool:
+    """Whether a difference is known as a number: of some, the sign alone is certain."""
+    change = row.changes[label]
+    one = change.transfers if measure == "transfers" else change.misses
+    return change.verdict == "exact" and one.high - one.low < _LEAST
+
+
 def _differs(row: Row, other: Row | None, measure: str, labels: tuple[str, str]) -> bool:
     """Whether a row and what stands for it on the other kernel differ."""
     if other is None:
@@ -125,6 +132,10 @@ def _delta(row: Row, label: str, measure: str) -> float:
 
 
 def _times(numbers: Numbers, label: str, sums: Sums, measure: str) -> str:
+    return _counted(numbers, label, getattr(sums, measure))
+
+
+def _counted(numbers: Numbers, label: str, count: int) -> str:
     """``once``, ``twice``, ``1.50 times``."""
-    told = numbers.count(label, getattr(sums, measure))
+    told = numbers.count(label, count)
     return {"1.00": "once", "2.00": "twice", "1": "once", "2": "twice"}.get(told, f"{told} times")

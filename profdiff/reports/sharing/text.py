@@ -6,7 +6,7 @@ from typing import Any
 from profdiff.base import units
 from profdiff.reports.sharing import locks
 from profdiff.reports.sharing.numbers import ABOUT, UNSURE, Numbers
-from profdiff.reports.sharing.rows import LEAST, is_small, kind, verdict
+from profdiff.reports.sharing.rows import LEAST, is_small, kind, title, verdict
 from profdiff.reports.sharing.sentences import NOTHING, sentence
 from profdiff.reports.table import MIN_WIDTH, Block, Column, draw, fitted
 from profdiff.views.profile.selection import Selection
@@ -186,13 +186,13 @@ class _Drawing:
             Column("on the line of", name=True),
         ]
         body = [
-            [*self._counts(one.reads, delta=True), one.data.title, row.data.title]
+            [*self._counts(one.reads, one.unsure), one.data.title, row.data.title]
             for row, one in shown
         ]
         tail = []
         if len(shown) < len(found):
             rest = self._added(one for _, one in found[len(shown) :])
-            told = [*self._counts(rest, delta=True), f"{len(found) - len(shown):,} not shown", ""]
+            told = [*self._counts(rest), f"{len(found) - len(shown):,} not shown", ""]
             tail.append(told)
         title = (
             f"reads of bytes that nobody writes, on lines that others write{self._numbers.title}"
@@ -262,7 +262,7 @@ class _Drawing:
         functions = [(one.within or [one.name])[0] for one in row.functions]
         told = units.few(list(dict.fromkeys(functions)), _FUNCTIONS, last=", ")
         cells = self._numbers_of(row.kernels, row.changes)
-        return [*cells, verdict(row), kind(row), row.data.title, told]
+        return [*cells, verdict(row), kind(row), title(row), told]
 
     def _numbers_of(self, kernels: dict[str, Sums], changes: dict[str, Change] | None) -> list[str]:
         cells = []
@@ -273,7 +273,7 @@ class _Drawing:
                 cells.append(self._numbers.count(label, counts[label]))
                 cells.append(self._delta(counts, label, measure, changes))
         reads = {label: one.bystander_reads for label, one in kernels.items()}
-        return [*cells, *self._counts(reads, delta=False)]
+        return [*cells, *(self._numbers.count(label, reads[label]) for label in reads)]
 
     def _delta(
         self, counts: Counts, label: str, measure: str, changes: dict[str, Change] | None
@@ -290,12 +290,14 @@ class _Drawing:
         sign = ABOUT if difference.low < difference.high else ""
         return f"{sign}{self._numbers.delta(self._base, label, counts)}"
 
-    def _counts(self, counts: Counts, *, delta: bool) -> list[str]:
+    def _counts(self, counts: Counts, unsure: Sequence[str] = ()) -> list[str]:
         cells = [self._numbers.count(self._base, counts[self._base])]
         for label in self._others:
-            cells.append(self._numbers.count(label, counts[label]))
-            if delta:
-                cells.append(self._numbers.delta(self._base, label, counts))
+            delta = self._numbers.delta(self._base, label, counts)
+            cells += [
+                self._numbers.count(label, counts[label]),
+                UNSURE if label in unsure else delta,
+            ]
         return cells
 
     def _added(self, every: Iterable[Bystander]) -> Counts:

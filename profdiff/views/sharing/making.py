@@ -35,7 +35,7 @@ def _build(session: Session, setting: Setting) -> SharingDocument:
 def of_table(table: SharingTable, at: str = "") -> SharingDocument:
     """The same of a table that was made before."""
     making = _Making(table)
-    rows = table.rows()
+    rows, held = table.rows(), table.held()
     return SharingDocument(
         schema=records.SCHEMA,
         profdiff=__version__,
@@ -57,7 +57,9 @@ def of_table(table: SharingTable, at: str = "") -> SharingDocument:
         line_size=table.kernels[0].lines.line_size,
         persistent=summed.PERSISTENT,
         rows=[making.row(row) for row in rows],
-        held=[making.held(lock, counts) for lock, counts in table.held().items()],
+        held=[
+            making.held(lock, counts, table.is_sure(lock, held)) for lock, counts in held.items()
+        ],
         total=making.total(table.total, rows),
         not_covered=["time", "waiting-for-locks", "page-walks", "devices"],
     )
@@ -66,19 +68,29 @@ def of_table(table: SharingTable, at: str = "") -> SharingDocument:
 class _Making:
     def __init__(self, table: SharingTable) -> None:
         self._labels = [one.kernel.label for one in table.kernels]
-        self._functions = table.functions
+        self._table, self._functions = table, table.functions
 
     def row(self, row: SharingRow) -> Row:
         """Its record."""
         return Row(
             data=self._data(row.name, row.alternatives),
+            fields=[self._data(one).title for one in row.fields],
             kernels=self._kernels(row),
             changes=self._changes(row.changes),
             functions=self._parts(row.sums),
-            bystanders=self._bystanders(row.sums),
+            bystanders=[
+                Bystander(
+                    data=self._data(one.name),
+                    reads=by_label(self._labels, one.counts),
+                    unsure=self._unsure(one.sure),
+                )
+                for one in self._table.reads(row)
+            ],
         )
 
-    def held(self, lock: Lock, counts: Sequence[tuple[int, int]]) -> records.HeldLock:
+    def held(
+        self, lock: Lock, counts: Sequence[tuple[int, int]], sure: Sequence[bool]
+    ) -> records.HeldLock:
         """The record of a lock, of its times and instructions by kernel."""
         sums = [records.HeldSums(times=times, instructions=those) for times, those in counts]
         return records.HeldLock(
@@ -86,7 +98,12 @@ class _Making:
             function=self._function(lock.function) if lock.function >= 0 else "",
             mode=lock.mode,
             kernels=by_label(self._labels, sums),
+            unsure=self._unsure(sure),
         )
+
+    def _unsure(self, sure: Sequence[bool]) -> list[str]:
+        """The labels of the kernels whose difference to the base is not certain."""
+        return [label for label, one in zip(self._labels[1:], sure, strict=True) if not one]
 
     def total(self, total: SharingRow, rows: Sequence[SharingRow]) -> records.Total:
         """The record of all rows' sum."""
@@ -117,7 +134,7 @@ class _Making:
         )
 
     def _function(self, number: int) -> str:
-        one, namesakes = self._functions.functions[number], self._functions.namesakes[number]
+        one, namesakes = self._table.function(number), self._functions.namesakes[number]
         return title(one.name, one.object, one.file, namesakes=namesakes)
 
     def _kernels(self, row: SharingRow) -> dict[str, records.Sums]:
@@ -135,7 +152,7 @@ class _Making:
                 write_fetches=one.write_fetches,
                 upgrades=one.upgrades,
                 lines=one.lines,
-                bystander_reads=sum(one.bystanders.values()),
+                bystander_reads=one.bystander_reads,
                 locked=one.locked,
                 verdict="depends on the schedule" if depends else "exact",
                 line=self._line(one.largest),
@@ -182,8 +199,8 @@ class _Making:
         return [
             FunctionPart(
                 name=self._function(number),
-                object=known[number].object,
-                file=known[number].file,
+                object=self._table.function(number).object,
+                file=self._table.function(number).file,
                 within=[
                     self._function(site)
                     for site in sorted(
@@ -193,15 +210,6 @@ class _Making:
                 misses=by_label(self._labels, misses[number]),
             )
             for number in order
-        ]
-
-    def _bystanders(self, sums: Sequence[summed.Sums]) -> list[Bystander]:
-        names = sorted({name for one in sums for name in one.bystanders})
-        reads = {name: [one.bystanders[name] for one in sums] for name in names}
-        order = sorted(names, key=lambda name: (-max(reads[name]), name))
-        return [
-            Bystander(data=self._data(name), reads=by_label(self._labels, reads[name]))
-            for name in order
         ]
 
 

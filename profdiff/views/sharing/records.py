@@ -4,6 +4,7 @@
 
 from typing import Any, Final, Literal
 
+from profdiff.base import units
 from profdiff.profile.sharing.locks import Mode
 from profdiff.profile.sharing.names import Kind
 from profdiff.profile.sharing.table import Cause
@@ -37,9 +38,10 @@ class Change(Record, frozen=True):
 
 
 class Data(Record, frozen=True):
-    """What data is called. ``type``: the struct or union of a field, or what a pointer leads to;
-    ``symbol``: the variable; ``field``: the path in it; ``alternatives``: other names for the
-    place, of unions. ``function``: of unnamed data, the function that misses it most."""
+    """What data is called. ``type``: the struct or union of a field, or what a pointer leads to; of
+    *user-memory* the program of a variable, or the mapping; ``symbol``: the variable; ``field``:
+    the path in it; ``alternatives``: other names for the place, of unions. ``function``: of unnamed
+    data, the function that misses it most."""
 
     kind: Kind
     type: str
@@ -53,8 +55,11 @@ class Data(Record, frozen=True):
         """As a C programmer writes it; one printable line."""
         if self.kind == "unnamed":
             return f"? in {self.function}" if self.function else "?"
+        if self.kind == "user-memory" and self.symbol:
+            return units.printable(f"{self.symbol} ({self.type})")
         if self.kind in _WORDS:
-            return _WORDS[self.kind]
+            mapping = f" ({units.printable(self.type)})" if self.type else ""
+            return f"{_WORDS[self.kind]}{mapping}"
         kind = "variable" if self.kind == "per-cpu" else self.kind
         return naming.title(kind, self.type, self.symbol, [self.field], self.alternatives)
 
@@ -83,11 +88,11 @@ class Sums(Record, frozen=True):
     if the vCPUs take turns after each operation; ``false`` of them on lines where no vCPU accesses
     what another one writes; whether ``untold`` ones are false is not known; ``recycled`` ones are
     on lines that change hands less than once in four operations, as ``recycled_misses`` are of
-    ``misses``. ``read_fetches``,
-    ``write_fetches`` and ``upgrades``: what a coherence protocol did; ``misses``: their sum,
-    and ``fewest_misses`` and ``most_misses`` its range if the vCPUs take other turns.
-    ``bystander_reads``: loads of bytes that nobody writes, on lines that others write. ``locked``:
-    executed locked instructions on the lines. ``line``: the one with most transfers."""
+    ``misses``. ``read_fetches``, ``write_fetches`` and ``upgrades``: what a coherence protocol did;
+    ``misses``: their sum, and ``fewest_misses`` and ``most_misses`` its range if the vCPUs take
+    other turns. ``bystander_reads``: how often a vCPU waits to load bytes that nobody writes, on
+    lines that others write. ``locked``: executed locked instructions on the lines. ``line``: the
+    one with most transfers."""
 
     transfers: int
     false: int
@@ -124,17 +129,23 @@ class FunctionPart(Record, frozen=True):
 
 
 class Bystander(Record, frozen=True):
-    """Loads of bytes that nobody writes, on lines that others write."""
+    """How often a vCPU waits to load bytes that nobody writes, on lines that others write; of each
+    vCPU no oftener than a line changes hands to it. ``unsure``: the kernels whose difference to the
+    base is not certain, as data without a name may be the same, or a field was renamed."""
 
     data: Data
     reads: Counts
+    unsure: list[str]
 
 
 class Row(Record, frozen=True):
-    """Data of one name. ``kernels``: by label. ``changes``: of each kernel but the base.
-    ``functions`` and ``bystanders``: the largest first."""
+    """The lines of one type or variable, or of data without a name. ``data``: what makes them
+    change hands most; ``fields``: all that does, ``data`` first. ``kernels``: by label.
+    ``changes``: of each kernel but the base. ``functions`` and ``bystanders``: the largest
+    first."""
 
     data: Data
+    fields: list[str]
     kernels: dict[str, Sums]
     changes: dict[str, Change]
     functions: list[FunctionPart]
@@ -151,12 +162,15 @@ class HeldSums(Record, frozen=True):
 
 class HeldLock(Record, frozen=True):
     """A lock on a persistent line, as one ``function`` takes it ("": not known). ``mode``:
-    *exclusive* of writers, *shared* of readers. ``kernels``: by label."""
+    *exclusive* of writers, *shared* of readers. ``kernels``: by label. ``unsure``: the kernels
+    whose difference to the base is not certain: there it may lie on a line that does not change
+    hands, or a lock without a name may be the same one."""
 
     data: Data
     function: str
     mode: Mode
     kernels: dict[str, HeldSums]
+    unsure: list[str]
 
 
 class Total(Record, frozen=True):

@@ -332,6 +332,19 @@ pub(crate) fn elf_debug_info(
     Ok((info.is_inside, info.link))
 }
 
+type DataParts = Vec<(String, u64, u64)>;
+
+/// The variables of an ELF file and its sections with data, as (name, svma, size).
+#[pyfunction]
+pub(crate) fn elf_data(py: Python<'_>, path: PathBuf) -> PyResult<(DataParts, DataParts)> {
+    let (variables, sections) = py.detach(|| ks::elf_data(&path)).map_err(native)?;
+    let told = |parts: Vec<ks::DataPart>| {
+        let each = parts.into_iter();
+        each.map(|one| (one.name, one.svma.0, one.size)).collect()
+    };
+    Ok((told(variables), told(sections)))
+}
+
 /// What an x86 bzImage says of itself.
 #[pyclass(frozen, module = "profdiff.symbolization._native")]
 pub(crate) struct KernelImage(ks::KernelImage);

@@ -2,7 +2,7 @@
 #![no_main]
 
 use kernel_symbols::{
-    elf_build_id, elf_code, elf_debug_info, file_offsets_to_svma, place_module, place_user, Avma, Instruction, Kallsyms,
+    elf_build_id, elf_code, elf_data, elf_debug_info, file_offsets_to_svma, place_module, place_user, Avma, Instruction, Kallsyms,
     Svma, SymbolIndex,
 };
 use kernel_symbols_fuzz::file;
@@ -12,6 +12,7 @@ fuzz_target!(|data: &[u8]| {
     let path = file("elf", data);
     let _ = elf_build_id(&path);
     let _ = elf_debug_info(&path);
+    let _ = elf_data(&path);
     let _ = file_offsets_to_svma(&path, &[0, 0x1000, u64::MAX]);
     let instruction = Instruction {
         address: Avma(0x1000),

@@ -4,7 +4,7 @@
 //! | bytes | header |
 //! |---|---|
 //! | 8 | `PDSHARED` |
-//! | 4 | version of this format: 2 |
+//! | 4 | version of this format: 3 |
 //! | 4 | window: 0 none was opened, 1 the command, 2 the workload's marks |
 //! | 4 | bytes of a line |
 //! | 4 | what ends an operation: 0 a system call, 1 a mark |
@@ -14,10 +14,12 @@
 //! | 8 each | numbers of vCPUs, places, lines, touches, accesses, holds |
 //!
 //! A vCPU has its complete operations and the kernel's instructions that it executed (8 each). A
-//! place is an instruction: address (8), length (1), bytes (15); they are sorted. A line has 64 bytes: virtual address (8), how many lines it stands for (4),
-//! flags (4; 1: a program's memory, 2: a sum of several, which has neither address nor touches),
-//! transfers, read fetches, write fetches, upgrades, and the fewest and the most misses if vCPUs
-//! take other turns (8 each; more than the most: not known). A touch: line (4), vCPU (4), operations
+//! place is an instruction: address (8), length (1), bytes (15); they are sorted. A line has 72
+//! bytes: virtual address (8), the kernel's where it used one, how many lines it stands for (4),
+//! flags (4; 1: a program's memory, 2: a sum of several, which has neither addresses nor touches),
+//! transfers, read fetches, write fetches, upgrades, the fewest and the most misses if vCPUs take
+//! other turns (8 each; more than the most: not known), and the address by which programs access it
+//! (8; 0: none does, or a sum). A touch: line (4), vCPU (4), operations
 //! that touch it (8), operations that write it (8). An access: line (4), place (4), vCPU, offset in
 //! the line, bytes, flags (1 each; 1: stores, 2: locked, 4: repeated, and the whole line stands for
 //! what it accesses), zero (4), how often (8), how often that was a miss (8); sorted.
@@ -42,13 +44,12 @@ use std::io::{self, Write};
 use crate::sharing::accesses::{Access, Counted};
 use crate::sharing::holds::{Held, Hold, NO_CALL};
 use crate::sharing::lines::{Line, LineNumber, Lines};
-use crate::sharing::memory_map::Page;
 use crate::sharing::recorder::{Ends, Recorder};
 use crate::sharing::window::Window;
 use crate::slots::{Place, PlaceNumber};
 
 const MAGIC: &[u8; 8] = b"PDSHARED";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const IN_USER: u32 = 1;
 const SUMMED: u32 = 2;
 const STORE: u8 = 1;
@@ -86,15 +87,14 @@ struct Chosen {
 }
 
 impl Chosen {
-    fn of(lines: &Lines, pages: &[Page], operations: u64) -> Chosen {
+    fn of(lines: &Lines, operations: u64) -> Chosen {
         let (mut alone, mut summed) = (Vec::new(), vec![Vec::new(), Vec::new()]);
         for (at, line) in lines.all().iter().enumerate() {
             let number = at as LineNumber;
             if lines.transfers(number) * OFTEN >= operations.max(1) {
                 alone.push(number);
             } else if lines.is_shared(number) {
-                let in_user = pages[line.page as usize].in_user;
-                summed[usize::from(in_user)].push(number);
+                summed[usize::from(line.user > 0)].push(number);
             }
         }
         let mut row = vec![LEFT_OUT; lines.all().len()];
@@ -128,8 +128,7 @@ impl Recorded<'_> {
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let lines = &self.recorder.lines;
         let operations: Vec<u64> = self.recorder.operations().collect();
-        let pages = self.recorder.map.pages();
-        let chosen = Chosen::of(lines, pages, operations.iter().sum());
+        let chosen = Chosen::of(lines, operations.iter().sum());
         let ranges = self.recorder.trace.ranges(
             self.recorder.accesses.all(),
             |access| (self.flags)(access.place) & LOCKED != 0,
@@ -239,12 +238,13 @@ impl Recorded<'_> {
         for (numbers, sums) in alone.chain(summed) {
             let lines = numbers.iter().map(|number| &all.all()[*number as usize]);
             let transfers = numbers.iter().map(|number| all.transfers(*number));
-            let (mut address, mut flags) = (0, if sums { SUMMED } else { 0 });
+            let (mut address, mut user, mut flags) = (0, 0, if sums { SUMMED } else { 0 });
             if let Some(line) = lines.clone().next() {
-                let page = self.recorder.map.pages()[line.page as usize];
-                flags |= if page.in_user { IN_USER } else { 0 };
+                flags |= if line.user > 0 { IN_USER } else { 0 };
                 if !sums {
+                    let page = self.recorder.map.pages()[line.page as usize];
                     address = page.address + u64::from(line.at) * self.recorder.lines.size();
+                    user = line.user;
                 }
             }
             out.write_all(&address.to_le_bytes())?;
@@ -263,6 +263,7 @@ impl Recorded<'_> {
                 sum(|line| line.upgrades),
                 fewest,
                 most,
+                user,
             ] {
                 out.write_all(&number.to_le_bytes())?;
             }

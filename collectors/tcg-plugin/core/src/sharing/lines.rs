@@ -65,6 +65,8 @@ pub struct Line {
     pub page: PageNumber,
     /// Which one of the page it is.
     pub at: u32,
+    /// Where a program has it; 0: no program's address was used.
+    pub user: u64,
     /// Whether it misses often, so that who accesses it is of interest.
     pub is_hot: bool,
     holders: Holders,
@@ -112,7 +114,7 @@ impl Lines {
         }
     }
 
-    /// Forget what happened, but not which lines are hot.
+    /// Forget what happened, and who has the lines, but not which are hot.
     pub fn begin(&mut self) {
         self.touches.fill(Touches::default());
         for line in &mut self.lines {
@@ -185,6 +187,9 @@ impl Lines {
                 at: at as u32,
                 ..Line::default()
             });
+        }
+        if address >> 63 == 0 {
+            self.lines[*number as usize].user = address >> self.shift << self.shift;
         }
         *number
     }
@@ -293,6 +298,15 @@ mod tests {
         assert_eq!(hot, [true, false]);
         assert!(!lines.is_shared(0));
         assert_eq!(lines.access(0, 1, 1, true, false), (false, true));
+    }
+
+    #[test]
+    fn what_a_program_accesses_is_its_memory_whoever_came_first() {
+        let mut lines = Lines::new(64, 2);
+        let kernels = lines.number(0, 0xffff_8880_0000_0048);
+        assert_eq!(lines.all()[kernels as usize].user, 0);
+        assert_eq!(lines.number(0, 0x7f00_0000_0048), kernels);
+        assert_eq!(lines.all()[kernels as usize].user, 0x7f00_0000_0040);
     }
 
     #[test]

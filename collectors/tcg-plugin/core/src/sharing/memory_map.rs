@@ -18,13 +18,11 @@ const UNUSED: u64 = u64::MAX;
 const PAGE_SHIFT: u32 = 12;
 const RECENT: usize = 1024;
 
-/// A page as it was first accessed.
+/// A page: its virtual address, the kernel's where it has accessed it by one of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
     /// Virtual address.
     pub address: u64,
-    /// Whether that is a program's.
-    pub in_user: bool,
 }
 
 /// The pages that were accessed.
@@ -59,7 +57,7 @@ impl MemoryMap {
         let above = address >> PAGE_SHIFT;
         if !in_kernel {
             let physical = ffi::physical(info, address)?;
-            return Some(self.numbered(physical, above, true));
+            return Some(self.numbered(physical, above));
         }
         let recent = &mut self.recent[above as usize % RECENT];
         if recent.0 != above {
@@ -75,26 +73,23 @@ impl MemoryMap {
     fn kernels(&mut self, info: u32, address: u64) -> PageNumber {
         let above = address >> PAGE_SHIFT;
         let physical = ffi::physical(info, address);
-        let number = physical.map_or(DEVICE, |at| self.numbered(at, above, false));
+        let number = physical.map_or(DEVICE, |at| self.numbered(at, above));
         self.by_address.insert(above, number);
         number
     }
 
-    fn numbered(&mut self, physical: u64, above: u64, in_user: bool) -> PageNumber {
+    fn numbered(&mut self, physical: u64, above: u64) -> PageNumber {
         let next = self.pages.len() as PageNumber;
         let number = *self
             .by_physical
             .entry(physical >> PAGE_SHIFT)
             .or_insert(next);
+        let address = above << PAGE_SHIFT;
         if number == next {
-            let address = above << PAGE_SHIFT;
-            self.pages.push(Page { address, in_user });
-        } else if !in_user && self.pages[number as usize].in_user {
+            self.pages.push(Page { address });
+        } else if address >> 63 > self.pages[number as usize].address >> 63 {
             // The kernel's own name of a page says more.
-            self.pages[number as usize] = Page {
-                address: above << PAGE_SHIFT,
-                in_user: true,
-            };
+            self.pages[number as usize] = Page { address };
         }
         number
     }

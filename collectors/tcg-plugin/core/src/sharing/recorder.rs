@@ -263,8 +263,7 @@ impl Recorder {
             store,
         };
         if !is_hot {
-            let page = self.lines.all()[line as usize].page;
-            let in_user = self.map.pages()[page as usize].in_user;
+            let in_user = self.lines.all()[line as usize].user > 0;
             let access = Access {
                 line: in_user.into(),
                 offset: 0,
