@@ -98,7 +98,12 @@ def _without_accesses(session: Session, found: Annotation) -> list[str]:
 
 def _comparison(session: Session, wanted: Wanted, setting: Setting) -> Comparison:
     # What differs between the kernels is shown by other commands, and reading it takes long.
-    comparisons = Recordings(session, setting).comparisons(Facts())
+    state = 0
+    if any(run.state for run in session.manifest.runs):
+        from profdiff.evidence.results import Results
+
+        state = Results.gather(session.manifest).state(setting)
+    comparisons = Recordings(session, setting, state).comparisons(Facts())
     return metrics.chosen(comparisons, wanted.metric)
 
 

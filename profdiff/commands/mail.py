@@ -224,8 +224,8 @@ def mail(
     source = Reproducer.read(reproducer) if reproducer else None
     if source is None and (with_source or thread is None):
         source = Reproducer.of(told.session)
-    if regression and not told.is_joint:
-        content.refuse_accident(told.findings)
+    if regression:
+        content.refuse_accident(told.largest)
     about = content.about(told.findings)
     wishes = content.Wishes(
         command=["profdiff", *sys.argv[1:]],
@@ -268,10 +268,12 @@ def mail(
 @dataclass(frozen=True)
 class _Told:
     """What a mail is about: ``session`` and ``findings``, of several parts those of the first;
-    ``letter`` writes it, ``boxes`` is the checklist."""
+    ``largest``: those of the part with the largest change; ``letter`` writes it, ``boxes`` is the
+    checklist."""
 
     session: "Session"
     findings: "Findings"
+    largest: "Findings"
     letter: "Callable[[Wishes], Letter]"
     boxes: "Callable[[Wishes], list[str]]"
     is_joint: bool
@@ -289,10 +291,12 @@ class _Told:
         if both:
             first = next(iter(both.parts.values()))
             letter, boxes = partial(parts.letter, both), partial(parts.boxes, both)
-            return _Told(session, first, letter, boxes, is_joint=True)
-        found = OneSetting.of(session, at).findings
-        letter, boxes = partial(content.letter, found), partial(content.boxes, found)
-        return _Told(session, found, letter, boxes, is_joint=False)
+            found = both.results.largest(both.setting)
+            largest = both.parts.get(found.part, first) if found else first
+            return _Told(session, first, largest, letter, boxes, is_joint=True)
+        one = OneSetting.of(session, at).findings
+        letter, boxes = partial(content.letter, one), partial(content.boxes, one)
+        return _Told(session, one, one, letter, boxes, is_joint=False)
 
 
 def _regzbot(texts: Sequence[str], *, is_reply: bool) -> list[str]:

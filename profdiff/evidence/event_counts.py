@@ -33,13 +33,13 @@ class RecordedCounts:
             self.plain.append(event_counts(session, runs[picked], addresses, begins, picked))
 
     def states(self, kernel: int) -> list[Known]:
-        """What is known of a kernel in each varied state of the session, read once."""
+        """What is known of a kernel in each other state of the session, read once."""
         if kernel not in self._read:
             comparison, session = self._comparison, self._session
             cell = comparison.labels[kernel], comparison.runs[0].collector, comparison.setting
-            every = sorted({run.state for run in session.manifest.runs} - {0})
+            every = {run.state for run in session.manifest.runs} - {comparison.runs[0].state}
             self._read[kernel] = found = []
-            for state in every:
+            for state in sorted(every):
                 known: Known = {}
                 # Of a damaged run, nothing is known.
                 with suppress(InputError, SessionError):
@@ -63,9 +63,11 @@ class KeptCounts:
         kept, labels, point = KeptEvents.of(session), comparison.labels, comparison.setting.point
         if kept is None or not set(labels) <= set(kept.labels):
             return None
+        shown = comparison.runs[0].state
+        others = [state for state in (0, *kept.states(point)) if state != shown]
         plain, *varied = (
             [kept.event_counts(here, label) if here else {} for label in labels]
-            for here in (kept.at(point, state) for state in (0, *kept.states(point)))
+            for here in (kept.at(point, state) for state in (shown, *others))
         )
         return KeptCounts(plain, varied) if all(plain) else None
 

@@ -74,7 +74,7 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
                     f"no functions are shown: {base} has no finished profile at this point yet"
                 ]
         else:
-            comparisons = Recordings(session, setting).comparisons(facts)
+            comparisons = Recordings(session, setting, results.state(setting)).comparisons(facts)
         return Findings(
             session.manifest,
             setting,
@@ -135,7 +135,8 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
         if kept is not None and comparison is not None:
             base, totals = comparison.labels[0], comparison.totals().tolist()
             counted = dict(zip(comparison.labels, totals, strict=True))
-            found = cell_events(kept, self.setting, counted, base, comparison.ops or 1)
+            ops, state = comparison.ops or 1, comparison.runs[0].state
+            found = cell_events(kept, self.setting, counted, base, ops, state)
             return {label: some[0] for label, some in found.items() if some}
         if isinstance(self.events, str):
             return {}

@@ -12,17 +12,23 @@ from profdiff.session.states import StateChange
 
 
 def cell_events(
-    kept: KeptEvents, setting: Setting, totals: Mapping[str, int], base: str, ops: int
+    kept: KeptEvents,
+    setting: Setting,
+    totals: Mapping[str, int],
+    base: str,
+    ops: int,
+    state: int = 0,
 ) -> dict[str, list[ChangedEvent]]:
     """By label of each kernel but ``base`` of which events are known, those whose change is
     certain, as ``EventTable.largest`` has it, the largest first. ``totals``: the instructions of
-    the kernels that are compared."""
-    here = kept.at(setting.point)
+    the kernels that are compared, in a ``state``."""
+    here = kept.at(setting.point, state)
     if here is None:
         return {}
     columns = {label: kept.labels.index(label) for label in totals if label in kept.labels}
     few = FEW + max((int(here.interrupts[one]) for one in columns.values()), default=0)
-    varied = [kept.at(setting.point, state) for state in kept.states(setting.point)]
+    others = [one for one in (0, *kept.states(setting.point)) if one != state]
+    varied = [kept.at(setting.point, one) for one in others]
     states = [one for one in varied if one is not None]
     found: dict[str, list[ChangedEvent]] = {}
     for label, column in columns.items():

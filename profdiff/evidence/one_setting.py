@@ -30,7 +30,9 @@ class OneSetting:
         results = Results.gather(session.manifest)
         setting = choose(session.manifest, at, results)
         find = partial(Findings.of, session, setting, results)
-        return OneSetting(setting.ops, find, Recordings(session, setting).folded)
+        return OneSetting(
+            setting.ops, find, Recordings(session, setting, results.state(setting)).folded
+        )
 
     @cached_property
     def findings(self) -> "Findings":

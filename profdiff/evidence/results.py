@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import pairwise
-from statistics import median, median_low
+from statistics import median
 from typing import TypeVar
 
 import msgspec
@@ -14,47 +14,17 @@ from msgspec.structs import replace
 from profdiff.base import guest_clock
 from profdiff.base.metric import IDLE, INSTRUCTIONS, Metric
 from profdiff.collectors import registry
-from profdiff.evidence.state_changes import in_states
-from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimates, noise_floor, spread
+from profdiff.evidence.boot_values import boots_of, differences, extra_of, metric_of
+from profdiff.evidence.cell import Cell as Cell
+from profdiff.evidence.state_changes import in_states, shown_state
+from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimates, noise_floor
 from profdiff.evidence.tick_floor import GUEST_CLOCK, above_ticks, larger, tick_floor
-from profdiff.session.manifest import Collector, Kernel, Manifest, Measured, Run
-from profdiff.session.points import Cells, Setting, by_boot, cells_by_state, recorded_at, settings
+from profdiff.session.manifest import Collector, Kernel, Manifest, Measured
+from profdiff.session.points import Cells, Setting, cells_by_state, recorded_at, settings
 
 _RULE = Rule()
 _Key = TypeVar("_Key", bound=Hashable)
 _TIMES = {"ns", "us", "ms", "s"}
-
-
-class Cell(msgspec.Struct, frozen=True, dict=True):
-    """One kernel at one setting: ``boots[b]`` are the metric's values in boot b, per op where the
-    result is; ``planned`` boots, ``failed`` runs. ``states``: the values in varied states, by their
-    numbers. ``of_one``: its value is that of one boot, whose counts add up. ``tick_floor``: how
-    much of a value timer ticks can be, None where that is not known."""
-
-    boots: list[list[float]]
-    planned: int
-    failed: int
-    states: Mapping[int, float] = msgspec.field(default_factory=dict)
-    of_one: bool = False
-    tick_floor: float | None = 0.0
-
-    @cached_property
-    def medians(self) -> list[float]:
-        """The values of each boot."""
-        return [median(boot) for boot in self.boots]
-
-    @property
-    def value(self) -> float | None:
-        """The median over boots, of an even number of one's own the lower one; None without any."""
-        if not self.boots:
-            return None
-        return median_low(self.medians) if self.of_one else median(self.medians)
-
-    @property
-    def spread(self) -> float | None:
-        """Over the boots' medians; None for fewer than two boots, and around 0."""
-        found = spread(np.array([self.medians])) if len(self.boots) > 1 else [math.nan]
-        return None if math.isnan(found[0]) else float(found[0])
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -63,7 +33,9 @@ class Result(msgspec.Struct, frozen=True):
     are divided by, None if they are not. ``deterministic``: the collector counts, nothing is
     sampled or timed by hardware. ``virtual``: read from a guest's clock that counts its
     instructions, as the unit says.
-    ``noise``: the floor of A/A runs, nan for too few."""
+    ``noise``: the floor of A/A runs, nan for too few. ``state``: the one that values and changes
+    are of: where a change depends on state, the one that shows least of it, or the median where
+    states differ in direction."""
 
     setting: Setting
     collector: Collector
@@ -75,6 +47,7 @@ class Result(msgspec.Struct, frozen=True):
     changes: list[Estimate | None]
     steps: list[Estimate | None]
     noise: float | None
+    state: int = 0
 
     @property
     def per_op(self) -> bool:
@@ -162,6 +135,10 @@ class Results(msgspec.Struct, frozen=True, dict=True):
         """The results of a metric, by setting."""
         return self._by_metric.get((collector, metric), [])
 
+    def state(self, setting: Setting) -> int:
+        """The state that exact counts at a setting are shown in."""
+        return next((one.state for one in self.at(setting) if one.state), 0)
+
     def at(self, setting: Setting) -> list[Result]:
         """The results at a setting."""
         return self._by_point.get(setting.point, [])
@@ -187,11 +164,6 @@ def is_time(metric: Metric) -> bool:
     return metric.unit.partition("/")[0] in _TIMES
 
 
-def _metric(measured: Measured, collector: Collector) -> Metric:
-    kind = registry.collector(collector).kind
-    return Metric(measured.name, measured.unit, measured.better, kind)
-
-
 class _Gatherer(msgspec.Struct, frozen=True):
     """The runs of a session by cell, and what is made of them."""
 
@@ -212,12 +184,12 @@ class _Gatherer(msgspec.Struct, frozen=True):
         for kernel in self.kernels:
             for run in self.runs.get((kernel.label, collector, setting.point), ()):
                 for one in run.measured if run.failure is None else ():
-                    found.setdefault(_metric(one, collector), one)
+                    found.setdefault(metric_of(one, collector), one)
         return list(found.values())
 
     def result(self, setting: Setting, collector: Collector, measured: Measured) -> Result:
         """What was measured; it is not compared yet."""
-        metric = _metric(measured, collector)
+        metric = metric_of(measured, collector)
         points, ops = [setting.point], self.manifest.points[setting.point].ops
         if measured.is_total and self._is_subtracted(setting, collector):
             points, ops = setting.points, setting.ops
@@ -229,7 +201,7 @@ class _Gatherer(msgspec.Struct, frozen=True):
             failed = 0
             for state, runs in self.by_state.items():
                 by_point = [runs.get((label, collector, point), ()) for point in points]
-                values = _differences([_boots(some, metric) for some in by_point])
+                values = differences([boots_of(some, metric) for some in by_point])
                 boots[state] = [[value / (ops or 1) for value in boot] for boot in values]
                 failed += sum(run.failure is not None for some in by_point for run in some)
             plain = boots.pop(0)
@@ -239,7 +211,13 @@ class _Gatherer(msgspec.Struct, frozen=True):
                 here = [self.runs.get((label, collector, point), ()) for point in points]
                 floor = tick_floor(here)
             floor = None if floor is None else floor / (ops or 1)
-            return Cell(plain, planned, failed, states, counted, floor)
+            more = {
+                state: extra_of(
+                    [runs.get((label, collector, point), ()) for point in points], ops or 1
+                )
+                for state, runs in (self.by_state.items() if counted else ())
+            }
+            return Cell(plain, planned, failed, states, counted, floor, extra=more)
 
         emulated = collector in self.emulated
         # Ticks take away from what is idle what they add to what executes.
@@ -275,7 +253,7 @@ class _Gatherer(msgspec.Struct, frozen=True):
         """Whether some value was counted in a part of the time only, which is another one in each
         run."""
         return any(
-            one.counted_part < 1 and _metric(one, collector) == metric
+            one.counted_part < 1 and metric_of(one, collector) == metric
             for kernel in self.kernels
             for point in setting.points
             for run in self.runs.get((kernel.label, collector, point), ())
@@ -301,12 +279,17 @@ class _Gatherer(msgspec.Struct, frozen=True):
         }
         compared = []
         for result in results:
-            found = [
+            found: list[Estimate | None] = [
                 self._judged(result, pair, next(made[result.deterministic]))
                 if _measured(pair)
                 else None
                 for pair in _pairs(result)
             ]
+            if state := shown_state(result.cells, found[: len(self.kernels) - 1]):
+                cells = [replace(cell, state=state) for cell in result.cells]
+                result = replace(result, cells=cells, state=state)
+                pairs = zip(found, _pairs(result), strict=True)
+                found = [change and _shown(result, change, pair) for change, pair in pairs]
             changes, steps = found[: len(self.kernels) - 1], found[len(self.kernels) - 1 :]
             compared.append(
                 replace(result, changes=[None, *changes], steps=[None, *changes[:1], *steps])
@@ -315,20 +298,18 @@ class _Gatherer(msgspec.Struct, frozen=True):
 
     def _judged(self, result: Result, pair: tuple[Cell, Cell], found: Estimate) -> Estimate:
         """What boots tell, after A/A runs, other states, and timer ticks had their say."""
-        found = _against_noise(_shown(found, pair), result.noise)
+        found = _against_noise(_shown(result, found, pair), result.noise)
         found = in_states(found, *(cell.states for cell in pair))
         floor = larger(cell.tick_floor for cell in pair)
-        return above_ticks(found, _guest_clock(pair) if result.virtual else floor, self.rule)
+        found = above_ticks(found, _guest_clock(pair) if result.virtual else floor, self.rule)
+        return replace(found, alone=self._is_alone(result, found))
 
-
-def _differences(by_point: Sequence[list[list[float]]]) -> list[list[float]]:
-    """Boots of the only point, or those of the longer one less those of the shorter."""
-    if len(by_point) == 1:
-        return by_point[0]
-    return [
-        [more - less for less, more in zip(before, after, strict=False)]
-        for before, after in zip(*by_point, strict=False)
-    ]
+    def _is_alone(self, result: Result, found: Estimate) -> bool:
+        """Whether an exact change was seen in the plain state, and could be in others."""
+        guests = self.manifest.guest is not None and not self.manifest.order.vary
+        exact = registry.collector(result.collector).kind.exact and result.deterministic
+        once = found.states == 1 and found.verdict is Verdict.EXACT
+        return guests and exact and once and found.medians[0] != found.medians[1]
 
 
 def _pairs(result: Result) -> list[tuple[Cell, Cell]]:
@@ -357,30 +338,18 @@ def _emulated(runs: Cells) -> Set[str]:
     return {collector for collector, emulated in found.items() if emulated}
 
 
-def _boots(runs: Sequence[Run], metric: Metric) -> list[list[float]]:
-    """Values by boot: on a machine several runs may share one."""
-    found = [
-        (run, one.values)
-        for run in runs
-        if run.failure is None
-        for one in run.measured
-        if _metric(one, run.collector) == metric
-    ]
-    return [
-        [value for number in boot for value in found[number][1]]
-        for boot in by_boot([run for run, _ in found])
-    ]
-
-
 def _guest_clock(pair: tuple[Cell, Cell]) -> float:
     """The tick floor of what a guest's clock measured: interrupts are part of it, and nobody knows
     how many came."""
     return GUEST_CLOCK * abs(pair[0].value or 0.0)
 
 
-def _shown(found: Estimate, pair: tuple[Cell, Cell]) -> Estimate:
+def _shown(result: Result, found: Estimate, pair: tuple[Cell, Cell]) -> Estimate:
     """The same with the values that are shown of both sides."""
     base, other = (cell.value for cell in pair)
+    each = tuple(one for cell in pair if (one := cell.iterated) is not None)
+    if result.metric == INSTRUCTIONS and len(each) == len(pair):
+        found = replace(found, iterated=each)
     if base is None or other is None or (base, other) == found.medians:
         return found
     change = other / base - 1 if base else math.nan

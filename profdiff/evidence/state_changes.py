@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from profdiff.evidence.cell import Cell
 from profdiff.evidence.cell_functions import FunctionKey
 from profdiff.evidence.statistics import Estimate, Interval, Verdict
 from profdiff.profile.kept_functions import FunctionCounts
@@ -55,6 +56,30 @@ class Seen(msgspec.Struct, frozen=True):
         some = [math.nan] if any(map(math.isnan, relative)) else relative
         ends = min(deltas), max(deltas)
         return Seen(len(changes), holds(changes), min(some), max(some), ends)
+
+
+def shown_state(cells: Sequence[Cell], changes: Sequence[Estimate | None]) -> int:
+    """The state that values are shown in, 0 for the plain one: another one only where a change
+    depends on state, of which the one that is furthest apart decides. If all states have it in one
+    direction, it is the one that shows least of it, else the one with the (lower) median.
+    ``cells``: the base's first; ``changes``: of the others."""
+    depend = [
+        (one.deltas[1] - one.deltas[0], number)
+        for number, one in enumerate(changes, 1)
+        if one is not None and one.verdict is Verdict.DEPENDS and one.deltas
+    ]
+    measured = [cell for cell in cells if cell.boots]
+    known = set[int].intersection(*(set(cell.states) for cell in measured)) if measured else set()
+    if not depend or not known:
+        return 0
+    base, other = cells[0], cells[max(depend)[1]]
+    found = {0: StateChange(base.plain or 0.0, other.plain or 0.0)}
+    found |= {state: StateChange(base.states[state], other.states[state]) for state in known}
+    relative = not any(math.isnan(one.relative) for one in found.values())
+    sizes = {state: one.relative if relative else one.delta for state, one in found.items()}
+    if all(size > 0 for size in sizes.values()) or all(size < 0 for size in sizes.values()):
+        return min(sizes, key=lambda state: (abs(sizes[state]), state))
+    return sorted(sizes, key=lambda state: (sizes[state], state))[(len(sizes) - 1) // 2]
 
 
 def differ_most(

@@ -69,17 +69,40 @@ def about(findings: Findings) -> str:
 
 def refuse_accident(findings: Findings) -> None:
     """Raise InputError if the change that the letter is about is not a regression of the kernel:
-    it depends on state, or timer ticks can make it."""
+    it depends on state or was seen in one, or timer ticks can make it."""
     found = largest_change(findings.results, findings.setting)
     if found is None:
         return
     label = findings.results.kernels[found.kernel].label
     if found.change.verdict is Verdict.DEPENDS:
         raise InputError(f"--regression: {label}: {states.told(findings, label, found.change)}")
+    if found.change.alone:
+        raise InputError(
+            f"--regression: {label}: {states.told(findings, label, found.change)}, and may be an "
+            f"accident of it; to see it in others: {_again(findings)}"
+        )
     if found.change.verdict is Verdict.UNSURE and found.change.counted:
         raise InputError(
             f"--regression: {label}: {found.change.reason}, and so it may be none: record more ops"
         )
+
+
+def _again(findings: Findings) -> str:
+    """The command that records a session in varied states, too."""
+    words = list(findings.manifest.command)
+    end = words.index("--") if "--" in words else len(words)
+    given, command = words[:end], words[end:]
+    kept: list[str] = []
+    skipped = False
+    for word in given:
+        if not skipped and not word.startswith("--vary-state"):
+            kept.append(word)
+        skipped = word == "--vary-state"
+    kept += ["--vary-state", str(states.MORE)]
+    folder = findings.session.folder if findings.session else None
+    if folder is not None and not {"-o", "--output"} & {one.partition("=")[0] for one in kept}:
+        kept += ["-o", str(folder)]
+    return units.printable(shlex.join([*kept, *command]))
 
 
 def letter(findings: Findings, wishes: Wishes) -> Letter:
@@ -183,7 +206,7 @@ def _bisection(findings: Findings) -> Section:
 def _where(findings: Findings, kernel: str) -> str:
     """What the figures of functions and data are of."""
     at = f" at {findings.setting.title}" if findings.setting.title else ""
-    return at + (", in the plain state" if states.depends(findings, kernel) else "")
+    return at + states.where(findings, kernel)
 
 
 def _accesses(findings: Findings, kernel: str, types: TypesDocument | None) -> Section:

@@ -16,7 +16,7 @@ from profdiff.views.results import notes, recording
 _BUILD_ID = 12
 _FEW, _OPTIONS = 4, 5
 # Notes that a reader needs to judge counts, and values that scatter.
-_COUNTS = ("remark", "scaled", "whole", "ticks", "states")
+_COUNTS = ("iterations", "remark", "scaled", "whole", "ticks", "states")
 _SCATTER = ("boots", "machine", "varied", "remark", "scaled", "whole", "rule", "p", "floor")
 # What decides most about a machine (evidence.md's state: processor, THP, NUMA balancing ...), as
 # environment.sh names it, and as people do.

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from profdiff.base import guest_clock
 from profdiff.base.errors import SessionError
+from profdiff.collectors import registry
 from profdiff.collectors.machine.environment import Environment
 from profdiff.collectors.recorded import Recorded
 from profdiff.profile import session_facts
@@ -25,10 +26,11 @@ _NO_FACTS = Facts()
 
 
 class Recordings:
-    """``setting``: under what runs are looked at, None for the first of the session."""
+    """``setting``: under what runs are looked at, None for the first of the session; ``state``: of
+    exact counts, in which state."""
 
-    def __init__(self, session: Session, setting: Setting | None = None) -> None:
-        self._session = session
+    def __init__(self, session: Session, setting: Setting | None = None, state: int = 0) -> None:
+        self._session, self._state = session, state
         self._setting = setting or settings(session.manifest)[0]
 
     def comparisons(self, facts: Facts | None = None) -> list[Comparison]:
@@ -80,7 +82,8 @@ class Recordings:
         return Comparison.build(self._session.manifest, profiles, runs, known, self._setting)
 
     def _paired(self, label: str, collector: str) -> tuple[list[Run], list[Run]]:
-        return paired(self._session, label, collector, self._setting)
+        state = self._state if registry.collector(collector).kind.exact else 0
+        return paired(self._session, label, collector, self._setting, state)
 
     def _profile(self, runs: list[Run]) -> Profile:
         first = self._read(runs[0])

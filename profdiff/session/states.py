@@ -11,6 +11,10 @@ from typing import NamedTuple
 _HOLDS, _SETTLED = 2.0, 1.2
 _STATES = 3
 
+RELEVANT = 0.05
+"""Where nothing else is asked for, a change of at least this fraction is relevant: a row of a
+suite, and repeated in other states."""
+
 
 class StateChange(NamedTuple):
     """Two values of one metric in one state: the base's, or that of the kernel before, and

@@ -84,7 +84,8 @@ function releaseParts({ releases, cells }, number, at) {
   const relevant = made.filter(({ step }) => step.relevant);
   const smaller = made.filter(({ step }) =>
     !step.relevant && step.delta && ["exact", "changed"].includes(step.verdict));
-  const depend = made.filter(({ step }) => step.verdict === "depends on state");
+  const depend = made.filter(({ step }) =>
+    !step.relevant && step.verdict === "depends on state");
   return [[
     titled("h3", sentence, title),
     ...(relevant.length ? [stepsTable(title, relevant)] : []),

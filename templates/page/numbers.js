@@ -62,6 +62,12 @@ function spanText({ low, high }) {
   return ends.join(" to ");
 }
 
+/** What a change is in the state that shows least of it. @param {Change} change */
+export function leastOf({ relative, verdict, low, high }) {
+  if (verdict !== "depends on state" || low === null || high === null) return relative;
+  return low > 0 ? low : Math.max(high, Math.min(low, 0));
+}
+
 /** A change in words and signs, which are enough without colour. @param {Change} change */
 export function changeText(change) {
   const { relative, delta, verdict } = change;

@@ -1,7 +1,7 @@
 // The cells of a suite on every kernel, as a map that numbers and signs alone explain.
 
 import { at, element, heading, visible } from "../page/elements.js";
-import { cellCount, changeText, count, percent, signed } from "../page/numbers.js";
+import { cellCount, changeText, count, leastOf, percent, signed } from "../page/numbers.js";
 import { addressOfCell, suite } from "./overview_data.js";
 import { overview } from "./overview_state.js";
 
@@ -14,8 +14,8 @@ const LEVELS = [0.05, 0.1, 0.25, 1];
 const otherLabels = () => suite().kernels.slice(1).map(({ label }) => label);
 
 /** Whether a change is not due to chance. @param {SuiteChange | undefined} change */
-const isSignificant = (change) =>
-  Boolean(change?.delta) && (change?.verdict === "exact" || change?.verdict === "changed");
+const isSignificant = (change) => Boolean(change?.delta) &&
+  (change?.verdict === "exact" || change?.verdict === "changed" || Boolean(change?.relevant));
 
 /** @param {SuiteCell} cell */
 function isShown(cell) {
@@ -37,7 +37,7 @@ function isShown(cell) {
 function sizeOf(change) {
   if (!change) return -2;
   if (!isSignificant(change)) return -1;
-  return Math.abs(Math.log1p(change.relative ?? Infinity));
+  return Math.abs(Math.log1p(leastOf(change) ?? Infinity));
 }
 
 /** Whether what a cell costs more or less is an accident of the state. @param {SuiteCell} cell */
@@ -53,7 +53,7 @@ function sortKey(cell) {
   if (way === "count") return cell.values[suite().kernels[0].label] ?? -1;
   const change = cell.changes[label];
   if (!change) return -Infinity;
-  const size = change.relative ?? (change.delta > 0 ? Number.MAX_VALUE : 0);
+  const size = leastOf(change) ?? (change.delta > 0 ? Number.MAX_VALUE : 0);
   return way === "less" ? -size : size;
 }
 
@@ -79,10 +79,12 @@ function inOrder(cells) {
 }
 
 /** How strongly a change is marked. @param {SuiteChange} change */
-function changeClass({ relative, delta, verdict, relevant, depends }) {
-  if (verdict === "depends on state") return depends ? "depends" : "same";
+function changeClass(change) {
+  const { delta, verdict, relevant, depends } = change;
+  if (depends) return "depends";
+  if (verdict === "depends on state" && !relevant) return "same";
   if (!delta || verdict === "unchanged" || verdict === "unsure") return "same";
-  const size = Math.abs(relative ?? 1);
+  const size = Math.abs(leastOf(change) ?? 1);
   const level = LEVELS.filter((least) => size >= least).length;
   const way = delta > 0 ? "more" : "less";
   return `${way} level-${level}${relevant ? " relevant" : ""}`;
@@ -102,7 +104,15 @@ function valueCell(cell, label) {
     return element("td", cellCount(value), "number");
   }
   const made = element("td", "", `change ${changeClass(change)}`);
-  made.append(element("span", changeText(change)), element("small", cellCount(value)));
+  if (change.iterated !== null) {
+    const each = signed(100 * change.iterated, (one) => percent(one, 1));
+    made.title = `${each} with each iteration of repeated string instructions counted`;
+  }
+  const verdict = change.depends ? "depends on state" : change.verdict;
+  made.append(
+    element("span", changeText({ ...change, verdict })),
+    element("small", cellCount(value)),
+  );
   return made;
 }
 
@@ -156,8 +166,8 @@ function dependLine(columns) {
   const made = heading("row", "Depends on state", "what");
   made.scope = "rowgroup";
   made.colSpan = columns;
-  made.append(element("small", "the kernel alone does not make the change: from the lowest to "
-    + "the highest of all states, and the function in which states differ most"));
+  made.append(element("small", "at least the threshold in some states, not in all: from the "
+    + "lowest to the highest of all states, and the function in which states differ most"));
   line.append(made);
   return line;
 }

@@ -64,9 +64,12 @@ def test_states_are_no_boots(depends: Session) -> None:
     assert dict(one.cells[0].states) == {1: WALK + FULL, 2: WALK, 3: WALK + FULL}
     change = one.changes[1]
     assert change and change.verdict is Verdict.DEPENDS and change.states == 4
-    assert change.median.estimate == pytest.approx((FULL + 125) / WALK)
     assert change.median.low == pytest.approx((125 - FULL) / (WALK + FULL))
-    assert change.median.high == change.median.estimate
+    assert change.median.high == pytest.approx((FULL + 125) / WALK)
+    # The states differ in direction: the (lower) median of -66.8%, +1.6%, +5.0% and +221.0%.
+    assert one.state == 3
+    assert change.median.estimate == pytest.approx(125 / (WALK + FULL))
+    assert [cell.value for cell in one.cells] == [WALK + FULL, WALK + 125 + FULL]
     assert change.deltas == (125 - FULL, 125 + FULL)
     assert one.steps[1] == change
 
@@ -146,14 +149,17 @@ def test_the_text(depends: Session, holds: Session) -> None:
         "new: the change depends on state: -66.8% to +221.0% in 4 states, which differ most in "
         "mab_mas_cp."
     ) in text
-    assert "+221.0% depends on state -66.8% to +221.0% in 4" in text
-    assert "In the plain state, new executes 3.210 times the instructions of base" in text
+    assert "+1.6% depends on state -66.8% to +221.0% in 4" in text
+    assert "In state 3, new executes 1.016 times the instructions of base" in text
+    assert (
+        "mas_walk accounts for 100% of that" in text and "7,900.00 8,025.00 +125.00 +1.6%" in text
+    )
     assert "state by state" in text and "--vary-state" not in text
     assert "plain 2,500 8,025 +221.0%" in text and "1 7,900 2,625 -66.8%" in text
     text = _said(holds)
     assert "new: the change was seen in 4 states: +7.7% to +10.0%." in text
     assert "exact +7.7% to +10.0% in 4" in text and "depends" not in text
-    assert "In the plain state" not in text
+    assert "In state" not in text and "In the plain state" not in text
 
 
 def test_a_narrow_table_keeps_the_verdict(depends: Session) -> None:
@@ -178,16 +184,47 @@ def test_a_mails_sweep_keeps_the_verdict(tmp_path: Path) -> None:
     rows_of = re.findall(r"(?m)^([01]) .* (exact|depends on state)$", profdiff(*words).stdout)
     assert rows_of == [("0", "depends on state"), ("1", "exact")]
     told = profdiff(*words, "--at", "a_long_name_of_a_parameter=0").stdout
-    assert "depends on state" in told and ", in the plain state" in " ".join(told.split())
+    assert "depends on state" in told and ", in state 1" in " ".join(told.split())
 
 
 def test_one_state_is_told_once(tmp_path: Path) -> None:
     session = varied(tmp_path / "s", {"base": [_row("f", 100)], "new": [_row("f", 110)]})
     text = _said(session)
     assert text.count("--vary-state") == 1
-    assert "a change was seen in one state alone: record with --vary-state" in text
+    assert "new: the change was seen in one state." in text.partition(" workload: ./")[0]
+    assert "a change that was seen in one state may be an accident of that: record with" in text
     same = varied(tmp_path / "same", {"base": [_row("f", 100)], "new": [_row("f", 100)]})
     assert "--vary-state" not in _said(same)
+
+
+def opposite() -> dict[str, list[Row]]:
+    """In the manner of PT_RECLAIM: a node is split in the plain state alone; in four others, the
+    other kernel executes less."""
+    return {
+        "base": [_row("mas_walk", *[1000] * 5)],
+        "new": [_row("mas_walk", 932, 925, 926, 930, 923), _row("mas_store_gfp", 420, 0, 0, 0, 0)],
+    }
+
+
+def test_functions_are_those_of_the_states_that_the_sentence_is_about(tmp_path: Path) -> None:
+    session = varied(tmp_path / "s", opposite())
+    text = _said(session)
+    assert "-7.7% to +35.2% in 5 states, which differ most in mas_store_gfp" in text
+    assert "In state 2, new executes 0.926 times the instructions of base" in text
+    assert "mas_walk accounts for 100% of that" in text
+    shown = json.loads(profdiff("report", session.folder, "--json", "-").stdout)
+    (metric,), (result,) = shown["metrics"], shown["experiment"]["results"]
+    assert metric["totals"] == {"base": 1000 * OPS, "new": 926 * OPS} and result["state"] == 2
+    mail = " ".join(profdiff("mail", session.folder, "--from", "A <a@example.org>").stdout.split())
+    assert "in state 2, 926 instead of 1,000 instructions per op" in mail
+    assert mail.count("mas_store_gfp") == 1
+
+
+def test_one_direction_shows_the_state_with_the_least(tmp_path: Path) -> None:
+    rows = {"base": [_row("f", 1000, 1000, 1000)], "new": [_row("f", 1184, 1054, 1060)]}
+    text = _said(varied(tmp_path / "s", rows))
+    assert "depends on state: +5.4% to +18.4% in 3 states" in text
+    assert "In state 1, new executes 1.054 times" in text
 
 
 def test_json_and_csv(depends: Session) -> None:
@@ -243,6 +280,36 @@ def test_the_mail(depends: Session, holds: Session) -> None:
     assert "The change was seen in 4 states: +7.7% to +10.0%." in " ".join(done.stdout.split())
 
 
+def test_a_change_of_one_state_is_never_without_it(tmp_path: Path) -> None:
+    """And no mail is a regression's before other states were seen: it says what to type."""
+    session = varied(tmp_path / "s", {"base": [_row("f", 100)], "new": [_row("f", 110)]})
+    command = [
+        "profdiff",
+        "record",
+        "--vary-state=0",
+        "--vary-state",
+        "0",
+        "-o",
+        "a b",
+        "--",
+        "./w",
+    ]
+    session.save(m.replace(session.manifest, command=command))
+    shown = json.loads(profdiff("report", session.folder, "--json", "-").stdout)
+    assert "+10.0% (seen in one state) on new" in shown["heading"]
+    assert "new: the change was seen in one state." in shown["answers"]
+    words = ("mail", session.folder, "--from", "A <a@example.org>")
+    mail = profdiff(*words).stdout
+    head, _, body = mail.partition("\n\n")
+    assert "(seen in one state)" in " ".join(head.split())
+    assert "The change was seen in one state." in " ".join(body.split())
+    refused = error_line(profdiff(*words, "--regression", status=2))
+    assert refused == (
+        "--regression: new: the change was seen in one state, and may be an accident of it; to see "
+        "it in others: profdiff record -o 'a b' --vary-state 4 -- ./w"
+    )
+
+
 def test_a_step_of_a_ladder_says_so(tmp_path: Path) -> None:
     """Of three kernels: the second one's is an accident, the third one's is none."""
     kernels = accident()
@@ -258,8 +325,9 @@ def test_a_step_of_a_ladder_says_so(tmp_path: Path) -> None:
     assert line.strip() == "depends on state"
     mail = profdiff("mail", str(session.folder), "--from", "A <a@example.org>").stdout
     short = mail[mail.index("Each kernel against the one before") :].splitlines()
-    assert short[3].startswith("new ") and short[3].endswith("  depends on state")
-    assert short[4].startswith("last ") and short[4].endswith("  mas_walk")
+    assert "in state 3" in short[0]
+    assert short[2].startswith("new ") and short[2].endswith("  depends on state")
+    assert short[3].startswith("last ") and short[3].endswith("  mas_walk")
 
 
 def _lines(session: Session) -> list[str]:

@@ -38,13 +38,16 @@ def findings(folder: Path) -> PartsFindings:
 
 def test_it_begins_with_the_claim_and_the_trade_off(findings: PartsFindings) -> None:
     said = mail.letter(findings, WISHES)
-    assert said.subject == "mm/x: work: instructions per op +97.0% on x86_64, +33.0% on arm64"
+    assert said.subject == (
+        "mm/x: work: instructions per op +97.0% on x86_64, +33.0% on arm64 (seen in one state)"
+    )
     paragraphs = [" ".join(one.split()) for one in said.render().split("\n\n")]
     assert paragraphs[0] == (
         "The same change: +97.0% on x86_64, +33.0% on arm64 (instructions per op of work, new "
         "against base at folio_kib 4)."
     )
-    assert paragraphs[1] == (
+    assert paragraphs[1] == "The change on x86_64 and arm64 was seen in one state."
+    assert paragraphs[2] == (
         "Over all points: more at folio_kib 4 (+97.0% on x86_64, +33.0% on arm64); less at "
         "folio_kib 64 (-16.7% on x86_64, -58.9% on arm64)."
     )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from made_suite import suite as made_suite
 from msgspec.structs import replace
+from support import profdiff
 from synthetic import Row, frame
 from synthetic_states import OPS, varied
 
@@ -121,6 +122,54 @@ def test_failed_runs_in_a_state_cost_that_state_alone(folder: Path, tmp_path: Pa
     assert not cell.missing
 
 
+@pytest.fixture(scope="module")
+def lowest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``mremap`` costs more in each state, three times as much in one of them; ``brk`` does less in
+    each; ``poll`` holds, and is above the threshold in the plain state alone."""
+    folder = tmp_path_factory.mktemp("lowest") / "S"
+    described = [SuiteWorkload(name, ["mm"], "call") for name in ("mremap", "brk", "poll")]
+    suite = Suite.create(folder, "s", COMMAND, described)
+    base = [_row("walk", 1000, 1000, 1000)]
+    varied(suite.part("mremap"), {"base": base, "new": [_row("walk", 1184, 1054, 1060)]})
+    varied(suite.part("brk"), {"base": base, "new": [_row("walk", 940, 941, 700)]})
+    varied(suite.part("poll"), {"base": base, "new": [_row("walk", 1070, 1040, 1050)]})
+    return folder
+
+
+def test_a_cell_counts_by_its_lowest_state(lowest: Path) -> None:
+    document = suite_document.build(Suite.open(lowest))
+    changes = {one.name: one.changes["new"] for one in document.cells}
+    assert [(name, one.verdict, one.relevant, one.depends) for name, one in changes.items()] == [
+        ("mremap", "depends on state", True, False),
+        ("brk", "depends on state", True, False),
+        ("poll", "exact", False, True),
+    ]
+    (summary,) = document.summaries
+    assert (summary.more, summary.less, summary.depend, summary.other) == (1, 1, 1, 0)
+    assert "1 of 3 cells costs at least 5% more, 1 at least 5% less; 1 depends on state" in (
+        document.sentence
+    )
+    assert document.functions[0].name == "walk" and document.functions[0].up["new"] == 2
+    lines = report.render(document, "S", width=120, top=20).splitlines()
+    text = "\n".join(lines)
+    assert "the kernel alone" not in text
+    first, apart = text.split("cells whose change depends on state: ")
+    assert apart.startswith("it is at least 5% in some, not in all")
+    assert "mremap" in first and "+5.4% to +18.4%" in first and "brk" in first
+    assert "poll" not in first and "+4.0% to +7.0%" in apart
+
+
+@pytest.mark.parametrize(
+    ("cell", "condition", "status"),
+    [("mremap", "> +5%", 1), ("mremap", "> +6%", 125), ("poll", "> +5%", 125), ("brk", "< -5%", 1)],
+)
+def test_check_judges_a_cell_as_the_report_does(
+    lowest: Path, cell: str, condition: str, status: int
+) -> None:
+    words = ("check", lowest, "--cell", cell, "--fail-if", f"instructions {condition}")
+    profdiff(*words, status=status)
+
+
 def _depending() -> SuiteDocument:
     """A large made-up suite, the first relevant cell of which depends on state."""
     shown = made_suite()
@@ -153,6 +202,7 @@ def test_the_page_has_them_under_their_own_heading(browser: Any, tmp_path: Path)
         page.select_option("#suite-sort", order)
         rows = page.eval_on_selector_all("#heat tbody tr", "all => all.map(one => one.innerText)")
         assert rows[-2].startswith("Depends on state")
+        assert "the kernel alone" not in rows[-2]
         assert rows[-1].startswith("mmap-beside/4k")
         assert "-64.3% to +225.4%" in rows[-1].replace("\N{MINUS SIGN}", "-")
         assert "mab_mas_cp" in rows[-1]

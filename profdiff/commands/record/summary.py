@@ -37,7 +37,7 @@ def lines(session: Session) -> list[str]:
     results = Results.gather(session.manifest)
     try:
         setting = choose(session.manifest, None, results)
-        comparisons = Recordings(session, setting).comparisons()
+        comparisons = Recordings(session, setting, results.state(setting)).comparisons()
     except SessionError:
         # The base has no result: the failed runs say why.
         return told

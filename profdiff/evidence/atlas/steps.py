@@ -128,12 +128,7 @@ def _in_states(before: CellValue, after: CellValue, plain: CellChange) -> CellCh
     both = sorted(old.keys() & new.keys())
     if not both:
         return plain
-    seen = Seen.of(
-        [
-            StateChange(before.value or 0.0, after.value or 0.0),
-            *(StateChange(old[number], new[number]) for number in both),
-        ]
-    )
+    seen = Seen.of([StateChange(old[number], new[number]) for number in both])
     verdict = Verdict.EXACT if seen.holds else Verdict.DEPENDS
     return plain._replace(verdict=verdict, states=seen.states, low=seen.low, high=seen.high)
 

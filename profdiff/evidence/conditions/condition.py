@@ -24,6 +24,7 @@ from fractions import Fraction
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from profdiff.base.errors import InputError
 
@@ -65,7 +66,9 @@ class MeasuredChange(msgspec.Struct, frozen=True):
     ``ops``: what whole counts are to be divided by to be shown, as reports show them; ``unit``: of
     what is measured, "" where nobody said it. ``absent``: whether it is undecided because no kernel
     accesses the data that the condition names;
-    ``of_data``: whether it is about data.
+    ``of_data``: whether it is about data. ``each``: ``base`` and ``other`` with each iteration of
+    repeated string instructions counted, where the change is another one then; None where it is
+    not, or is known not to be.
     """
 
     kernel: str
@@ -84,6 +87,7 @@ class MeasuredChange(msgspec.Struct, frozen=True):
     unit: str = ""
     absent: bool = False
     of_data: bool = False
+    each: tuple[float, float] | None = None
 
     @property
     def where(self) -> str:
@@ -155,7 +159,17 @@ class Condition(msgspec.Struct, frozen=True):
         return f"{metric}:{what} {self.operator} {bound:+f}{self.unit}"
 
     def judge(self, change: MeasuredChange) -> Outcome:
-        """Whether the whole interval of the change satisfies the condition, or none of it."""
+        """Whether the whole interval of the change satisfies the condition, or none of it. A change
+        that rests on how repeated string instructions count must do so either way."""
+        found = self._judged(change)
+        if change.each is None:
+            return found
+        base, other = change.each
+        relative = (other - base) / base if base else math.nan
+        each = replace(change, base=base, other=other, low=relative, high=relative, difference=None)
+        return found if self._judged(each) == found else "inconclusive"
+
+    def _judged(self, change: MeasuredChange) -> Outcome:
         if self.operator in WITHOUT_BOUND:
             if change.differs is None or not change.decided:
                 return "inconclusive"

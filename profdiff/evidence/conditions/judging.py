@@ -94,7 +94,7 @@ def _is_accessed(parts: Iterable["_Part"]) -> Callable[[str], bool]:
     return lambda name: any(part.accesses(name) for part in parts)
 
 
-_DEPENDS = "the whole change depends on state, and this is known of the plain one alone"
+_DEPENDS = "the whole change depends on state, and this is known of one state alone"
 
 
 def _is_plain(condition: Condition, metrics: Sequence[str]) -> bool:

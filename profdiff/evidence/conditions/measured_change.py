@@ -9,9 +9,11 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.base import units
+from profdiff.base.metric import INSTRUCTIONS
 from profdiff.evidence.conditions.condition import TOO_FEW, Condition, MeasuredChange
 from profdiff.evidence.conditions.sampled_change import by_boot, sampled_change, stack_rows
 from profdiff.evidence.findings import Findings
+from profdiff.evidence.iterations import Iterated, left_out
 from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimate
 from profdiff.evidence.tick_floor import above_ticks
@@ -93,9 +95,27 @@ def _of_profile(
         for label, of_all in zip(comparison.labels, result.changes, strict=False):
             if of_all is not None and of_all.tick_floor:
                 floors[label] = of_all.tick_floor * whole
-    for change, enough in of_counts(comparison, counts, condition, floors):
+    extra = None
+    if comparison.metric == INSTRUCTIONS and not condition.inclusive:
+        extra = _extra(comparison, condition)
+    for change, enough in of_counts(comparison, counts, condition, floors, extra):
         told = "; ".join(filter(None, [change.note, note]))
         yield replace(change, note=told), enough
+
+
+def _extra(comparison: Comparison, condition: Condition) -> list[float] | None:
+    """Of each kernel, the iterations that the counts leave out of what a condition is about; None
+    where they are not known."""
+    side = {"kernel": True, "user": False}.get("" if condition.function else condition.what)
+    function = condition.what if condition.function else ""
+    ops = (comparison.ops or 1) if condition.unit == "/op" else 1
+    told = []
+    for kernel in range(len(comparison.labels)):
+        found = left_out(comparison, kernel, side, function)
+        if found is None:
+            return None
+        told.append(float(found[comparison.picked[kernel]]) / ops)
+    return told
 
 
 def of_counts(
@@ -103,11 +123,13 @@ def of_counts(
     counts: NDArray[np.int64],
     condition: Condition,
     floors: Mapping[str, float | None] = MappingProxyType({}),
+    extra: Sequence[float] | None = None,
 ) -> Iterator[tuple[MeasuredChange, bool]]:
     """The change of what each run has, int64[R], on every kernel but the base, and whether there
-    are enough boots for a verdict. ``floors``: the tick floor of some labels."""
+    are enough boots for a verdict. ``floors``: the tick floor of some labels. ``extra``: of each
+    kernel, the iterations of repeated string instructions that are left out."""
     base = by_boot(comparison, comparison.labels[0], counts, condition)
-    for label in comparison.labels[1:]:
+    for number, label in enumerate(comparison.labels[1:], 1):
         found = estimate(
             base,
             by_boot(comparison, label, counts, condition),
@@ -117,6 +139,9 @@ def of_counts(
             seed=comparison.manifest.order.seed,
         )
         found = above_ticks(found, floors.get(label, 0.0), _RULE)
+        if extra is not None:
+            before, after = found.medians
+            found = replace(found, iterated=(before + extra[0], after + extra[number]))
         ops = comparison.ops if condition.unit == "%" else None
         yield replace(_change(label, found, 1), ops=ops), _enough(found)
 
@@ -129,6 +154,10 @@ def _enough(found: Estimate) -> bool:
 def _change(
     label: str, found: Estimate, factor: float, *, lost_in_noise: bool = False
 ) -> MeasuredChange:
+    iterated = Iterated.of(found)
+    each = None
+    if iterated and not iterated.alike:
+        each = factor * iterated.each.base, factor * iterated.each.other
     exact, floor = found.counted, factor * (found.tick_floor or 0)
     base, other = (factor * one for one in found.medians)
     low, high = found.median.low, found.median.high
@@ -144,6 +173,7 @@ def _change(
         note = f"give or take {most} for timer ticks"
     if found.states > 1:
         note = f"{found.verdict}, {found.states:,} states"
+    note = "; ".join(filter(None, [note, iterated.told if iterated else ""]))
     # Without a ratio in some state, only the deltas are known.
     known = found.verdict is not Verdict.DEPENDS or not math.isnan(low)
     return MeasuredChange(
@@ -156,4 +186,5 @@ def _change(
         note=note,
         difference=difference,
         undecided=TOO_FEW if known else str(Verdict.DEPENDS),
+        each=each,
     )

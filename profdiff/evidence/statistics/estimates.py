@@ -25,10 +25,12 @@ class Estimate(msgspec.Struct, frozen=True):
     ``mann_whitney`` and ``welch``: two-sided p over the boots' medians and means, nan where a side
     has one boot. ``smallest_p``: that Mann-Whitney can reach with so many boots. ``reason``: one
     clause why ``verdict`` is *unsure* or ``quality`` not *reliable*, else empty. ``states``: in how
-    many it was seen; of several, ``median`` of exact counts is the plain state's change, and goes
+    many it was seen; of several, ``median`` of exact counts is the shown state's change, and goes
     from the lowest of all to the highest, and ``deltas`` are those in the metric's unit.
     ``tick_floor``: of an exact change in one state, how much of it timer ticks can be, in the
-    metric's unit; None where that is not known.
+    metric's unit; None where that is not known. ``iterated``: ``medians`` with each iteration of
+    repeated string instructions counted, None where they are not of instructions, or unknown.
+    ``alone``: it is exact and was seen in one state, though guests have others.
     """
 
     boots: tuple[int, int]
@@ -45,6 +47,8 @@ class Estimate(msgspec.Struct, frozen=True):
     states: int = 1
     deltas: tuple[float, float] | None = None
     tick_floor: float | None = 0.0
+    iterated: tuple[float, float] | None = None
+    alone: bool = False
 
     @property
     def counted(self) -> bool:

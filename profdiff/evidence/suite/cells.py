@@ -15,6 +15,7 @@ from profdiff.collectors.records import ABSENT
 from profdiff.evidence.beside import beside
 from profdiff.evidence.cell_functions import CellFunction, FunctionKey
 from profdiff.evidence.events import ChangedEvent
+from profdiff.evidence.iterations import Iterated
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.profile.self_counts import exact_collector
@@ -42,7 +43,8 @@ class CellChange(NamedTuple):
     """Against the base. ``relative``: a fraction, nan where the base is 0. ``states``: in how many
     it was seen; ``low`` and ``high``: the lowest and the highest of them, as ``relative``;
     ``differ``: the function in which states differ most, of a change that depends on state;
-    ``tick_floor``: how much of ``delta`` timer ticks can be, None where that is not known."""
+    ``tick_floor``: how much of ``delta`` timer ticks can be, None where that is not known;
+    ``iterated``: the same with each iteration of repeated string instructions counted."""
 
     relative: float
     delta: float
@@ -52,17 +54,31 @@ class CellChange(NamedTuple):
     high: float = math.nan
     differ: FunctionKey | None = None
     tick_floor: float | None = 0.0
+    iterated: Iterated | None = None
+
+    @property
+    def least(self) -> float:
+        """What it is in the state that shows least of it, 0 where states differ in direction; as
+        ``relative``. By this it counts."""
+        if self.states < 2 or self.verdict not in (Verdict.EXACT, Verdict.DEPENDS):
+            return self.relative
+        if math.isnan(self.low):
+            return 0.0 if self.verdict is Verdict.DEPENDS else self.relative
+        if self.low <= 0 <= self.high:
+            return 0.0
+        return self.low if self.low > 0 else self.high
 
     @property
     def sure(self) -> bool:
-        """Whether it is a change, and not due to chance."""
-        return self.verdict.is_sure and self.delta != 0
+        """Whether it is a change, and not due to chance: every state has it in one direction."""
+        depends = self.verdict is Verdict.DEPENDS
+        return (self.verdict.is_sure or depends) and self.delta != 0 and self.least != 0
 
     @property
     def unsure(self) -> bool:
         """Whether it may as well be chance. Exact changes of 0 are not: functions can change where
         the whole does not."""
-        return not self.verdict.is_sure
+        return not self.verdict.is_sure and not self.sure
 
     @property
     def near_ticks(self) -> bool:
@@ -76,12 +92,19 @@ class CellChange(NamedTuple):
 
     def relevant(self, threshold: float) -> bool:
         """Whether it is sure and at least ``threshold``; from nothing, any change is."""
-        return self.sure and not abs(self.relative) < threshold
+        return self.sure and not abs(self.least) < threshold
 
     def depends(self, threshold: float) -> bool:
-        """Whether it depends on state, and is at least ``threshold`` in some state."""
+        """Whether it depends on state if it is ``relevant``: it is in some, not in all."""
+        several = self.states > 1 or self.verdict is Verdict.DEPENDS
+        if not several or self.verdict not in (Verdict.EXACT, Verdict.DEPENDS):
+            return False
         ends = max(abs(self.low), abs(self.high))
-        return self.verdict is Verdict.DEPENDS and not ends < threshold
+        return not ends < threshold and not self.relevant(threshold)
+
+    def rests(self, threshold: float) -> Iterated | None:
+        """What it is with each iteration counted, if that differs in sign or by ``threshold``."""
+        return self.iterated if self.iterated and self.iterated.differ(threshold) else None
 
 
 class SuiteCell(msgspec.Struct, frozen=True):
@@ -94,8 +117,9 @@ class SuiteCell(msgspec.Struct, frozen=True):
     ``events``: by label, those of the workload that changed by more than its instructions.
     ``beside``: by label, how many instructions ran beside the workload, None where they are in the
     values. ``tick_floors``: by label, how much of a value timer ticks can be. ``states``: by label,
-    the values in varied states, by their numbers. ``further``: the same cell by the collector's
-    other metrics, where they belong together: misses beside transfers."""
+    the values in the plain state and in varied ones, by their numbers, if there are any.
+    ``further``: the same cell by the collector's other metrics, where they belong together: misses
+    beside transfers."""
 
     name: str
     workload: SuiteWorkload
@@ -177,6 +201,11 @@ class SessionCells(msgspec.Struct, frozen=True):
         found = self.by_point.get(setting.point)
         return sorted(found.cells[0].states) if found else []
 
+    def state(self, setting: Setting) -> int:
+        """The one that values of a setting are of."""
+        found = self.by_point.get(setting.point)
+        return found.state if found else 0
+
     def cell(self, name: str, workload: SuiteWorkload, part: str, setting: Setting) -> SuiteCell:
         """Without functions."""
         result = self.by_point.get(setting.point)
@@ -227,7 +256,7 @@ class SessionCells(msgspec.Struct, frozen=True):
                 )
             },
             states={
-                label: cell.states
+                label: {0: cell.plain or 0.0, **cell.states}
                 for label, cell in zip(
                     self.results.labels, result.cells if result else (), strict=False
                 )
@@ -272,6 +301,7 @@ def _change(metric: Metric, found: Estimate) -> CellChange:
         found.median.low,
         found.median.high,
         tick_floor=found.tick_floor,
+        iterated=Iterated.known(found),
     )
 
 

@@ -151,13 +151,14 @@ class SuiteResults:
             if not row.begun and not self.suite.asks(name, workload):
                 continue
             row = replace(row, changes=self._explained(gathered, counts, setting, row))
-            if row.changes and (one := self._counted(session, counts, setting, name)):
+            state = gathered.state(setting)
+            if row.changes and (one := self._counted(session, counts, setting, name, state)):
                 ops = gathered.ops(setting)
                 row = replace(
                     row,
                     functions=largest(one, self.base, ops),
                     seats=seats(one, self.base, ops),
-                    events=self._happened(happened, setting, one, ops),
+                    events=self._happened(happened, setting, one, ops, state),
                 )
                 self.sums.setdefault(row.metric, FunctionSums()).add(
                     one, self.base, {label for label, found in row.changes.items() if found.unsure}
@@ -179,25 +180,25 @@ class SuiteResults:
         return {label: one._replace(differ=found.get(label)) for label, one in row.changes.items()}
 
     def _counted(
-        self, session: Session, counts: FunctionCounts, setting: Setting, name: str
+        self, session: Session, counts: FunctionCounts, setting: Setting, name: str, state: int
     ) -> SelfCounts | None:
         """A damaged recording costs its cell the functions, and nothing else."""
         try:
             if exact_collector(session) is not None:
-                return counts.at(setting)
+                return counts.at(setting, state)
             return _sampled(session, setting) if session.profiling else None
         except SessionError as error:
             self.problems.append(f"{name}: no functions: {error}")
             return None
 
     def _happened(
-        self, kept: KeptEvents | None, setting: Setting, one: SelfCounts, ops: int
+        self, kept: KeptEvents | None, setting: Setting, one: SelfCounts, ops: int, state: int
     ) -> dict[str, list[ChangedEvent]]:
         """``one``: what executed in the cell."""
         if kept is None:
             return {}
         totals = dict(zip(one.labels, one.counts.sum(axis=0).tolist(), strict=True))
-        return cell_events(kept, setting, totals, self.base, ops)
+        return cell_events(kept, setting, totals, self.base, ops, state)
 
     def _of_one_metric(self) -> "SuiteResults":
         """Cells with another metric than most have no value beside the others."""

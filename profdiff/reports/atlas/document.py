@@ -107,7 +107,7 @@ class _Maker:
         more = sum(making.is_worse(one.metric, step.change.delta) for step in relevant)
         smaller = sum(step.change.delta != 0 and not step.relevant for step in sure)
         unsure = sum(step.change.verdict is Verdict.UNSURE for step in here)
-        depend = sum(step.change.verdict is Verdict.DEPENDS for step in here)
+        depend = sum(step.change.verdict is Verdict.DEPENDS and not step.relevant for step in here)
         missing = sum(
             number in line and line[number][0].value is None for line in one.lines.values()
         )

@@ -37,6 +37,7 @@ _HEADER = (
     "low",
     "high",
     "differs",
+    "iterated",
 )
 _FLAGS = {True: "yes", False: "no"}
 

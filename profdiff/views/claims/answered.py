@@ -3,7 +3,10 @@ estimate, so that no sentence has another number than the tables."""
 
 import math
 
+from msgspec.structs import replace
+
 from profdiff.base import units
+from profdiff.evidence import iterations
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Estimate, Verdict
@@ -42,17 +45,20 @@ def _told(findings: Findings, comparison: Comparison, answer: Answer) -> str:
     if found is None:
         return answer.sentence
     one, change = found
+    iterated = iterations.on_side(comparison, answer.label, answer.side, change)
+    if iterated:
+        answer = replace(answer, iterated=iterated.told)
     if answer.side is not None:
         lead = "In the boot that stands for each kernel, " if _scattered(change) else ""
         return f"{lead}{answer.sentence}"
     told = _estimated(findings, one, change, answer) if _scattered(change) else answer.sentence
     match change.verdict:
         case Verdict.DEPENDS:
-            return f"In the plain state, {told}"
+            return f"In {result.state(one)}, {told}"
         case Verdict.UNSURE if change.medians[0] != change.medians[1]:
             why = f" ({change.reason})" if change.counted else ""
             return f"It is not certain that {told.removesuffix('.')}{why}."
-    return told
+    return f"In {result.state(one)}, {told}" if one.state else told
 
 
 def _estimate(
@@ -76,14 +82,15 @@ def _estimated(findings: Findings, one: Result, change: Estimate, answer: Answer
     """The sentence of an answer with the medians over boots."""
     base, other = change.medians
     at = f" at {answer.at}" if answer.at else ""
+    but = f", but {answer.iterated}" if answer.iterated else ""
     if base == other:
-        told = f"as many {answer.metric} as {answer.base}{at}"
+        told = f"as many {answer.metric} as {answer.base}{at}{but}"
     else:
         times = f"{other / base:.3f} times the" if base > 0 else "other"
         told = (
             f"{times} {answer.metric} of {answer.base} in this workload{at}: "
             f"{result.difference(change)}{' per op' if one.per_op else ''} "
-            f"({result.delta(change)})"
+            f"({result.delta(change)}{but})"
         )
     interval = "" if math.isnan(change.median.low) else f" {result.bounds(change)}%"
     boots = " and ".join(map(str, dict.fromkeys(change.boots)))

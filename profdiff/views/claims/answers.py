@@ -43,7 +43,8 @@ class Largest(Record, frozen=True):
 class Answer(Record, frozen=True):
     """One metric on one kernel and on the base, of ``side`` or of both. ``verb``: as its
     kind says it. ``at``: the point of the sweep, "" for the only one. ``largest``: None where
-    nothing changed that way. ``seat``: None where none was found."""
+    nothing changed that way. ``seat``: None where none was found. ``iterated``: what is said of the
+    change where repeated string instructions decide it, "" where they do not."""
 
     label: str
     base: str
@@ -56,6 +57,7 @@ class Answer(Record, frozen=True):
     at: str = ""
     ops: int | None = None
     seat: Seat | None = None
+    iterated: str = ""
 
     @property
     def delta(self) -> int:
@@ -72,14 +74,15 @@ class Answer(Record, frozen=True):
         """All of it in words."""
         side = {"kernel": " in the kernel", "user": " in user space", None: ""}[self.side]
         at = f" at {self.at}" if self.at else ""
+        but = f", but {self.iterated}" if self.iterated else ""
         if self.delta == 0:
-            told = f"exactly as many {self.metric}{side} as {self.base}{at}"
+            told = f"exactly as many {self.metric}{side} as {self.base}{at}{but}"
         elif self.ratio is None:
-            told = f"{self.count:,} {self.metric}{side}{at}; {self.base} {self.verb} none"
+            told = f"{self.count:,} {self.metric}{side}{at}; {self.base} {self.verb} none{but}"
         else:
             told = (
                 f"{self.ratio:.3f} times the {self.metric} of {self.base}{side} in this "
-                f"workload{at}: {self.delta:+,} ({units.change(self.base_count, self.count)})"
+                f"workload{at}: {self.delta:+,} ({units.change(self.base_count, self.count)}{but})"
                 f"{self._per_op()}"
             )
         where = self.where("that")

@@ -9,6 +9,7 @@ from profdiff.base import guest_clock, units
 from profdiff.base.metric import TIMED, Metric
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
+from profdiff.evidence.iterations import Iterated
 from profdiff.evidence.largest_change import LargestChange, largest_change
 from profdiff.evidence.results import Result, is_time
 from profdiff.evidence.statistics import Estimate, Verdict
@@ -23,7 +24,7 @@ from profdiff.views.events.sentence import sentence as changed_event
 from profdiff.views.kernels.machine import machine
 from profdiff.views.record import Record
 from profdiff.views.results import states
-from profdiff.views.results.result import bounds, delta, judged, number, seen
+from profdiff.views.results.result import bounds, delta, judged, number, seen, state
 
 _MAX_SUBJECT, _MAX_NAME = 150, 40
 _HEADLINES = 2
@@ -154,6 +155,8 @@ def _of_result(findings: Findings, found: LargestChange) -> Claim:
     subject, sentence = _compared(findings, words, _amount(words, change), kernels)
     if change.verdict is Verdict.DEPENDS:
         subject, sentence = _depending(findings, words, change, kernels)
+    if change.alone:
+        subject = f"{subject} (seen in one state)"
     if change.verdict is Verdict.UNSURE:
         subject, sentence = f"{subject} (unsure)", f"It is not certain that {sentence}"
     if change.verdict is Verdict.UNCHANGED:
@@ -161,7 +164,10 @@ def _of_result(findings: Findings, found: LargestChange) -> Claim:
     at = f" at {result.setting.title}" if result.setting.title else ""
     values = words.values(*change.medians, per_op=result.per_op)
     if change.verdict is Verdict.DEPENDS:
-        values = f"in the plain one, {values}"
+        values = f"in {state(result)}, {values}"
+    if iterated := Iterated.of(change):
+        subject = f"{subject} ({iterated.briefly})"
+        values = f"{values}, but {iterated.told}"
     more = [
         _sure(findings, kernel.label, change),
         "" if change.verdict is Verdict.DEPENDS else _profiles(findings, kernel, result),
@@ -279,7 +285,7 @@ def subject_of(findings: Findings, label: str, text: str) -> str:
 
 def _sure(findings: Findings, label: str, change: Estimate) -> str:
     """How sure it is, where that is a question."""
-    if change.states > 1:
+    if change.states > 1 or change.alone:
         said = states.told(findings, label, change)
         return f"{said[0].upper()}{said[1:]}."
     if change.verdict is Verdict.EXACT:

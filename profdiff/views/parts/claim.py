@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from profdiff.base import units
+from profdiff.evidence.iterations import Iterated
 from profdiff.evidence.parts.results import PartsMetric, PartsResults, PartsSetting
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.session.kinds import PartKind
@@ -20,11 +21,12 @@ _VERSION = re.compile(r"\d[\d.]*(-rc\d+)?(\+[\w.~]+)?(-\d+(?=-|$))?")
 
 
 class PartsClaim(Record, frozen=True):
-    """``sentence``: of the setting; ``unlike``: which label has kernels of different versions, ""
-    where none has; ``over``: of all settings, "" where there is one only; ``subject``: of a
-    mail."""
+    """``sentence``: of the setting; ``once``: of which parts it was seen in one state, "" for none;
+    ``unlike``: which label has kernels of different versions, "" where none has; ``over``: of all
+    settings, "" where there is one only; ``subject``: of a mail."""
 
     sentence: str
+    once: str
     unlike: str
     over: str
     subject: str
@@ -37,7 +39,7 @@ class PartsClaim(Record, frozen=True):
     @property
     def more(self) -> list[str]:
         """What is behind the first."""
-        return [text for text in (self.unlike, self.over) if text]
+        return [text for text in (self.once, self.unlike, self.over) if text]
 
 
 class _Seen(NamedTuple):
@@ -66,12 +68,14 @@ class _Seen(NamedTuple):
     @property
     def told(self) -> str:
         """``+33.0% on arm64``."""
+        iterated = Iterated.of(self.change)
+        but = f" ({iterated.briefly})" if iterated else ""
         match self.direction:
             case "unchanged":
-                return f"unchanged {self.where}"
+                return f"unchanged{but} {self.where}"
             case "unsure":
-                return f"{self.amount} ({self.change.verdict}) {self.where}"
-        return f"{self.amount} {self.where}"
+                return f"{self.amount} ({self.change.verdict}){but} {self.where}"
+        return f"{self.amount}{but} {self.where}"
 
 
 def parts_claim(
@@ -99,11 +103,18 @@ def parts_claim(
     what = f"{result.title(one)}{of}, {label} against {joint.labels[0]}{at}"
     listed = ", ".join(told)
     unlike = _unlike(joint, list(dict.fromkeys([joint.labels[0], label])))
+    alone = [seen.part for seen in here if seen.change.alone]
+    once = ""
+    if alone:
+        once = f"The change {joint.kind.at(units.listed(alone))} was seen in one state."
     return PartsClaim(
         sentence=units.printable(f"{_lead(here, joint.kind, bool(unlike))}: {listed} ({what})."),
+        once=units.printable(once),
         unlike=units.printable(unlike),
         over=units.printable(_over(joint, every)),
-        subject=units.printable(f"{result.title(one)} {listed}"),
+        subject=units.printable(
+            f"{result.title(one)} {listed}{' (seen in one state)' if alone else ''}"
+        ),
     )
 
 

@@ -35,7 +35,7 @@ class Step(Record, frozen=True):
     """From the ``previous`` kernel with a result to ``kernel``: totals ``before`` and ``after``;
     ``functions`` by how much they differ, the largest first; ``others``: how many more differ, and
     ``rest`` their deltas and that of unresolved addresses. All deltas add up to that of the
-    totals. ``depends``: whether the step depends on state; its numbers are the plain one's;
+    totals. ``depends``: whether the step depends on state; its numbers are those of one state;
     ``unsure``: whether it may be chance."""
 
     kernel: str

@@ -11,6 +11,7 @@ from profdiff.base import guest_clock
 from profdiff.collectors import registry
 from profdiff.evidence import results, statistics
 from profdiff.evidence.findings import Findings
+from profdiff.evidence.iterations import Iterated
 from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Estimate, Quality, Verdict
 from profdiff.session.points import Setting
@@ -28,9 +29,11 @@ Number = Annotated[int, Meta(ge=0)]
 
 class Change(Record, frozen=True):
     """A kernel's change relative to the base. ``states``: in how many it was seen; of several and
-    exact counts, ``median`` is that of the plain state, and of all states the lowest and the
+    exact counts, ``median`` is that of the result's ``state``, and of all states the lowest and the
     highest. ``tick_floor``: how much of a change of exact counts timer ticks can be, in the
-    metric's unit, per op where values are; None where an earlier version did not tell."""
+    metric's unit, per op where values are; None where an earlier version did not tell.
+    ``iterated``: the change as a fraction with each iteration of repeated string instructions
+    counted; None where that differs neither in sign nor relevantly, or is not known."""
 
     median: Interval
     mean: Interval
@@ -42,6 +45,7 @@ class Change(Record, frozen=True):
     reason: str
     states: Annotated[int, Meta(ge=1)]
     tick_floor: float | None
+    iterated: float | None
 
 
 class KernelResult(Record, frozen=True):
@@ -67,7 +71,7 @@ class KernelResult(Record, frozen=True):
 
 
 class Result(Record, frozen=True):
-    """One metric at one setting."""
+    """One metric at one setting. ``state``: the one that changes are of, 0 for the plain one."""
 
     metric: str
     unit: str
@@ -79,6 +83,7 @@ class Result(Record, frozen=True):
     virtual_time: bool
     kernels: list[KernelResult]
     noise_floor: float | None
+    state: Number
 
 
 class Table(Record, frozen=True):
@@ -183,11 +188,13 @@ def shown(told: Results, one: results.Result) -> Result:
             for label, cell, change in columns
         ],
         noise_floor=finite(one.noise),
+        state=one.state,
     )
 
 
 def changed(change: Estimate) -> Change:
     """A change as a record."""
+    iterated = Iterated.of(change)
     return Change(
         median=_interval(change.median),
         mean=_interval(change.mean),
@@ -199,6 +206,7 @@ def changed(change: Estimate) -> Change:
         reason=change.reason,
         states=change.states,
         tick_floor=change.tick_floor,
+        iterated=finite(iterated.each.relative) if iterated else None,
     )
 
 
@@ -282,7 +290,7 @@ def state_by_state(told: Results, one: results.Result) -> Grid:
     for part, label in enumerate(told.labels[1:], 1):
         header += [label, "change"]
         parts += [part, part]
-    plain = [cell.value for cell in one.cells]
+    plain = [cell.plain for cell in one.cells]
     rows: list[list[Entry]] = []
     for number in [0, *states]:
         values = [cell.states.get(number) for cell in one.cells] if number else plain

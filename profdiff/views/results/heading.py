@@ -3,6 +3,7 @@
 from profdiff.base import units
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
+from profdiff.evidence.iterations import Iterated
 from profdiff.evidence.largest_change import LargestChange, largest_change
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.session.bisection import CULPRIT
@@ -72,6 +73,10 @@ def _change(change: Estimate) -> str:
     if change.verdict is Verdict.DEPENDS:
         return "depends on state"
     told = str(result.delta(change))
+    if iterated := Iterated.of(change):
+        told = f"{told} ({iterated.briefly})"
+    if change.alone:
+        return f"{told} (seen in one state)"
     return f"{told} (unsure)" if change.verdict is Verdict.UNSURE else told
 
 

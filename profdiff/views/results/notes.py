@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from profdiff.base import units
+from profdiff.evidence.iterations import Iterated
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Estimate, smallest_p
 from profdiff.views.record import Record
@@ -16,18 +17,20 @@ _CLOSE, _FAR = 10, 100_000
 _STATES = (
     "states: the same kernels and workload with other mappings, files, pids and so on; a change is "
     "exact if every state has it in one direction, between half and twice the median; values are "
-    "those of the plain state"
+    "those of the state that the sentence names, else of the plain one"
 )
 
 
 class Note(Record, frozen=True):
-    """One line. ``kind``: where timer ``ticks`` may be much of a change; how many ``boots``, on
+    """One line. ``kind``: which changes rest on how ``iterations`` count; where timer ``ticks``
+    may be much of a change; how many ``boots``, on
     which ``machine``, what ``varied``; what runs ``remark``, which values are ``scaled``; that
     times are of the ``whole`` command where counts are not; what *exact* means, and what ``states``
     are, by which ``rule`` a change is one, which ``p`` can be reached, a ``reason`` of a verdict,
     and what the noise ``floor`` is."""
 
     kind: Literal[
+        "iterations",
         "ticks",
         "boots",
         "machine",
@@ -52,6 +55,7 @@ def notes(results: Results) -> list[Note]:
 
 def _notes(results: Results) -> Iterator[Note]:
     manifest, every = results.manifest, results.every
+    yield from _iterations(results)
     yield Note(kind="boots", text=_boots(results))
     if any(run.boot for run in manifest.runs):
         text = "runs on a machine without a reboot between them count as one boot"
@@ -78,6 +82,22 @@ def _notes(results: Results) -> Iterator[Note]:
     if any(result.noise is not None for result in every):
         text = f"A/A: how much {results.labels[0]} differs from itself; a smaller change is noise"
         yield Note(kind="floor", text=text)
+
+
+def _iterations(results: Results) -> Iterator[Note]:
+    """Which changes differ in sign or relevantly where each iteration counts."""
+    several = len(results.kernels) > 2
+    told = [
+        f"{iterated.briefly}{f' on {label}' if several else ''}{_at([one])}"
+        for one in results.every
+        for label, change in zip(results.labels, one.changes, strict=True)
+        if change and (iterated := Iterated.of(change))
+    ]
+    if told:
+        more = len(told) - _NAMED
+        listed = "; ".join([*told[:_NAMED], *([f"{more:,} more"] if more > 0 else [])])
+        text = f"the change rests on how repeated string instructions (rep) count: {listed}"
+        yield Note(kind="iterations", text=text)
 
 
 def _remarks(results: Results) -> Iterator[Note]:

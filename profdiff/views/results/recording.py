@@ -10,6 +10,7 @@ from msgspec import Meta
 from profdiff.base import units
 from profdiff.collectors import registry
 from profdiff.evidence.beside import of_comparison
+from profdiff.evidence.iterations import left_out
 from profdiff.evidence.lengths import Lengths
 from profdiff.profile.comparison import Comparison, Repetitions
 from profdiff.session import points
@@ -165,13 +166,9 @@ def _iterations(comparison: Comparison) -> Iterator[str]:
         yield "a rep instruction counts once for each iteration: an older profdiff recorded this"
     totals, found = comparison.totals().tolist(), []
     for number, label in enumerate(comparison.labels):
-        columns = [column for column, run in enumerate(comparison.runs) if run.kernel == label]
-        sums = comparison.run_counts[:, columns].sum(axis=0)
-        for one in comparison.addresses[number] if comparison.addresses else []:
-            if one.iterations is not None:
-                # The run that stands for the kernel.
-                of_run = one.iterations[:, int((sums == totals[number]).argmax())]
-                found.append((label, totals[number], int(of_run.sum())))
+        extra = left_out(comparison, number)
+        if extra is not None:
+            found.append((label, totals[number], int(extra[comparison.picked[number]])))
     if any(iterations for _, _, iterations in found):
         each = ", ".join(f"{total + more:,} ({label})" for label, total, more in found)
         yield f"a rep instruction counts once; with each iteration counted: {each}"

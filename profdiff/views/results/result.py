@@ -187,6 +187,11 @@ def floor(result: Result) -> Spread | None:
     return Spread(part=result.noise)
 
 
+def state(result: Result) -> str:
+    """The state that its values are of."""
+    return f"state {result.state}" if result.state else "the plain state"
+
+
 def title(result: Result) -> str:
     """A metric with its unit: ``nsec_per_call, ns/call``, ``whole-command, instructions per op
     (guest clock)``."""

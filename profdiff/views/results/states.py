@@ -9,28 +9,34 @@ from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.views.results import result as words
 from profdiff.views.results.recording import Remark
 
-_MORE = 4
+MORE = 4
 """So many varied states are suggested."""
+ALONE = "a change that was seen in one state"
 
 
 def sentences(findings: Findings, *, depending: bool) -> list[str]:
-    """One for each change at the setting that was seen in several states: those that depend on
-    state, which a reader must know before all else, or the others."""
+    """One for each change at the setting that was seen in several states, or in one of them: those
+    that depend on state, which a reader must know before all else, or the others."""
     return [
         f"{label}: {_named(findings, one)}{told(findings, label, change)}."
         for one, label, change in _changes(findings)
-        if change.states > 1 and (change.verdict is Verdict.DEPENDS) is depending
+        if (change.states > 1 or change.alone) and (change.verdict is Verdict.DEPENDS) is depending
     ]
 
 
-def depends(findings: Findings, label: str) -> bool:
-    """Whether a kernel's change of counts at the setting depends on state."""
-    changes = [change for _, other, change in _changes(findings) if other == label]
-    return any(change.verdict is Verdict.DEPENDS for change in changes)
+def where(findings: Findings, label: str) -> str:
+    """``, in state 3``: which state figures of functions and data are of, where that is a question:
+    a kernel's change of counts depends on it, or another's does."""
+    for one, other, change in _changes(findings):
+        if other == label and (change.verdict is Verdict.DEPENDS or one.state):
+            return f", in {words.state(one)}"
+    return ""
 
 
 def told(findings: Findings, label: str, change: Estimate) -> str:
     """``the change depends on state: -64.3% to +225.4% in 5 states, which differ most in f``."""
+    if change.alone:
+        return "the change was seen in one state"
     span = (
         units.changes(change.median.low, change.median.high) if words.spans_states(change) else ""
     )
@@ -44,15 +50,12 @@ def told(findings: Findings, label: str, change: Estimate) -> str:
 
 def remarks(findings: Findings) -> list[Remark]:
     """What to do where a change of exact counts was seen in the plain state alone, for who
-    recorded. Nothing where no guest ran: only in one can states be varied."""
-    manifest = findings.manifest
-    exact = [one for _, _, one in _changes(findings) if one.verdict is Verdict.EXACT]
-    alone = any(one.states == 1 and one.medians[0] != one.medians[1] for one in exact)
-    if manifest.guest is None or manifest.order.vary or not alone:
+    recorded."""
+    if not any(change.alone for _, _, change in _changes(findings)):
         return []
     text = (
-        "a change was seen in one state alone: record with --vary-state "
-        f"{_MORE} to see whether it depends on state"
+        f"{ALONE} may be an accident of that: record with --vary-state {MORE} to see whether it "
+        "depends on state"
     )
     return [Remark(kind="advice", text=text)]
 

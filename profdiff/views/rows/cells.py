@@ -21,8 +21,10 @@ class CellRow(Record, frozen=True):
     where ``per_op``; ``change``: relative, as a fraction of the base; ``relevant``: it is sure, and
     at least the report's threshold. ``states``: in how many it was seen; of several ``low`` and
     ``high`` are the lowest and the highest change, ``differs`` the function in which they differ
-    most. ``function``: whose own count makes most of the change; ``seat``: the deepest that holds
-    at least half of it with all that it calls. ``noise``: how much the base differs from itself.
+    most. ``iterated``: the change with each iteration of repeated string instructions counted,
+    where that is another one. ``function``: whose own count makes most of the change; ``seat``: the
+    deepest that holds at least half of it with all that it calls. ``noise``: how much the base
+    differs from itself.
     ``missing`` and ``why``: why there is no value; *damaged* in the one row of a workload that
     cannot be read, whose kernel and metric are ""."""
 
@@ -56,6 +58,7 @@ class CellRow(Record, frozen=True):
     seat_delta: float | None = None
     noise: float | None = None
     session: str | None = None
+    iterated: float | None = None
 
 
 def cell_rows(document: SuiteDocument) -> Iterator[CellRow]:
@@ -159,5 +162,6 @@ def _compared(
             "relevant": change.relevant,
             "states": change.states,
             "differs": change.differs or None,
+            "iterated": change.iterated,
         }
     return known

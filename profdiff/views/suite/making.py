@@ -10,6 +10,7 @@ from typing import Any
 from profdiff.base import units
 from profdiff.base.metric import Metric
 from profdiff.evidence.cell_functions import CellFunction, FunctionSum
+from profdiff.evidence.iterations import COUNTED
 from profdiff.evidence.statistics import Verdict
 from profdiff.evidence.suite.cells import CellChange, SuiteCell
 from profdiff.evidence.suite.results import SuiteResults
@@ -140,6 +141,7 @@ def summary(results: SuiteResults, label: str, threshold: float) -> records.Suit
     happened = [one.events[label] for one in results.cells if label in one.events]
     relevant = [one for one in compared if one.relevant(threshold)]
     depend = sum(one.depends(threshold) for one in compared)
+    iterated = sum(one.rests(threshold) is not None for one in compared)
     more = sum(is_worse(metric, one.delta) for one in relevant)
     kinds = [one.absent[label].kind for one in results.cells if label in one.absent]
     less = len(relevant) - more
@@ -148,7 +150,7 @@ def summary(results: SuiteResults, label: str, threshold: float) -> records.Suit
     up = worse == is_worse(metric, 1)
     names = results.functions.names(label, _NAMED, up=up) if relevant else []
     both = name_of(results, label), name_of(results, results.base)
-    counts = more, less, depend, len(compared)
+    counts = more, less, depend, iterated, len(compared)
     told = [_sentence(metric, both, counts, threshold, names)]
     told += [_further(results, label, threshold, one) for one in _further_metrics(results)]
     return records.SuiteSummary(
@@ -165,6 +167,7 @@ def summary(results: SuiteResults, label: str, threshold: float) -> records.Suit
         sentence="; ".join(told),
         events=sum(map(bool, happened)),
         events_known=len(happened),
+        iterated=iterated,
     )
 
 
@@ -244,6 +247,8 @@ def is_worse(metric: Metric | None, delta: float) -> bool:
 
 
 def _change(one: CellChange, threshold: float) -> records.SuiteChange:
+    iterated = one.rests(threshold)
+    each = iterated.each.relative if iterated else math.nan
     return records.SuiteChange(
         relative=None if math.isnan(one.relative) else one.relative,
         delta=one.delta,
@@ -252,6 +257,7 @@ def _change(one: CellChange, threshold: float) -> records.SuiteChange:
         **seen(one),
         depends=one.depends(threshold),
         differs=units.printable(one.differ.name) if one.differ else "",
+        iterated=None if math.isnan(each) else each,
     )
 
 
@@ -277,19 +283,22 @@ def cell_function(one: CellFunction) -> records.SuiteCellFunction:
 def _sentence(
     metric: Metric | None,
     kernels: tuple[str, str],
-    counts: tuple[int, int, int, int],
+    counts: tuple[int, int, int, int, int],
     threshold: float,
     names: Sequence[str],
 ) -> str:
-    """``kernels``: the other one and the base; ``counts``: of cells that cost more and less, and
-    that depend on state, of how many."""
+    """``kernels``: the other one and the base; ``counts``: of cells that cost more and less, that
+    depend on state, and that rest on how iterations count, of how many."""
     other, base = kernels
-    more, less, depend, compared = counts
+    more, less, depend, iterated, compared = counts
     if not compared:
         return f"{other} against {base}: no cell can be compared"
     text = f"{other} against {base}: {said(metric, more, less, compared, threshold)}"
     if depend:
         text += f"; {depend:,} {'depends' if depend == 1 else 'depend'} on state"
+    if iterated:
+        cells = "cell changes" if iterated == 1 else "cells change"
+        text += f"; {iterated:,} {cells} otherwise {COUNTED}"
     if not names:
         return text
     told = ", ".join(units.printable(name) for name in names)

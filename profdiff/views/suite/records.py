@@ -27,10 +27,15 @@ class SuiteKernel(Record, frozen=True):
 class SuiteChange(Record, frozen=True):
     """A kernel's value against the base's. ``relative``: a fraction, null where the base is 0;
     ``delta``: in the cell's unit; ``relevant``: it is sure, and at least the threshold. ``states``:
-    in how many it was seen, the plain one among them, which values and deltas are of; of several
-    ``low`` and ``high`` are the lowest and the highest change, null where the base is 0 in some.
-    ``depends``: it depends on state, and is at least the threshold in some; ``differs``: the
-    function in which states then differ most, "" if that is not known."""
+    in how many it was seen, the plain one among them, of which values and deltas are; of a change
+    that depends on state they are of the one that shows least of it, or of the median one. Of
+    several, ``low`` and ``high`` are the lowest and the highest change, null where the base is 0 in
+    some.
+    It counts by the state that shows least of it; ``depends``: it is at least the threshold in some
+    states, not in all; ``differs``: the function in which states differ most of a change that
+    depends on them, "" if that is not known. ``iterated``: the change as a fraction with each
+    iteration of repeated string instructions counted, null where that differs neither in sign nor
+    by the threshold, or is not known."""
 
     relative: float | None
     delta: float
@@ -41,6 +46,7 @@ class SuiteChange(Record, frozen=True):
     high: float | None = None
     depends: bool = False
     differs: str = ""
+    iterated: float | None = None
 
 
 class SuiteMissing(Record, frozen=True):
@@ -146,9 +152,10 @@ class SuiteEvent(Record, frozen=True):
 
 class SuiteSummary(Record, frozen=True):
     """One kernel against the base: of ``compared`` cells, ``more`` cost at least the threshold
-    more, and ``less`` as much less; in ``depend`` ones it depends on state; in ``other`` ones the
-    kernels differ by less than that, or not for sure. ``functions``: names of those that make most
-    of it over all cells. ``events_known``: of how many cells events of the workload are known;
+    more, and ``less`` as much less; in ``depend`` ones it depends on state; ``iterated`` ones
+    change otherwise with each iteration of repeated string instructions counted; in ``other`` ones
+    the kernels differ by less than that, or not for sure. ``functions``: names of those that make
+    most of it over all cells. ``events_known``: of how many cells events of the workload are known;
     ``events``: in how many of them some changed for certain and by more than the instructions."""
 
     kernel: str
@@ -164,6 +171,7 @@ class SuiteSummary(Record, frozen=True):
     sentence: str
     events: int = 0
     events_known: int = 0
+    iterated: int = 0
 
 
 class SuiteNoise(Record, frozen=True):

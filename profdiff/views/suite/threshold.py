@@ -3,9 +3,7 @@
 import math
 
 from profdiff.base.errors import InputError
-
-RELEVANT = 0.05
-"""Where nothing else is asked for, a change of at least this fraction is relevant."""
+from profdiff.session.states import RELEVANT as RELEVANT
 
 
 def parsed(text: str | None) -> float:

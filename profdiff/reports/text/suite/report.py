@@ -8,7 +8,7 @@ from profdiff.base import units
 from profdiff.reports import table
 from profdiff.reports.table import MIN_WIDTH, Column
 from profdiff.reports.text.suite import events, states
-from profdiff.reports.text.suite.rows import Rows, lacking, mostly, rows
+from profdiff.reports.text.suite.rows import Rows, lacking, mostly, rows, span
 from profdiff.views.results.result import ABSENT
 from profdiff.views.suite.records import SuiteCell, SuiteChange, SuiteDocument, SuiteFunction
 
@@ -109,8 +109,9 @@ def _cells(
             width,
         )
         lines += ["", *table.joined(drawn)]
-    lines += states.lines(found, labels, width, top)
+    lines += states.lines(document, found, labels, width, top)
     told = [*_rest(document, found, top), *states.once(document, found)]
+    told += states.iterated(document, labels)
     told += _lacking(document)
     return [*lines, *([""] if told else []), *(o for t in told for o in units.wrap(t, width, 2))]
 
@@ -165,6 +166,8 @@ def _row(
 def _change(base: float, value: float | None, change: SuiteChange | None, *, ratios: bool) -> str:
     if value is None or change is None:
         return ""
+    if change.verdict == "depends on state" and change.relevant:
+        return span(change)
     told = (units.ratio if ratios else units.change)(base, value if change.delta else base)
     return told if change.verdict in ("exact", "changed") else f"{told} ?"
 

@@ -79,13 +79,16 @@ def mostly(cell: SuiteCell, label: str) -> SuiteCellFunction | None:
 
 def worsening(document: SuiteDocument, change: SuiteChange) -> float:
     """The logarithm of the ratio, above 0 for the worse: so twice as much is as large as half.
-    Endless where one side is nothing."""
+    Endless where one side is nothing. Of a change that depends on state it is the least."""
     sign = 1 if document.better == "lower" else -1
-    if change.relative is None:
+    relative = change.relative
+    if change.verdict == "depends on state" and change.low is not None and change.high is not None:
+        relative = min(change.low, change.high, key=abs)
+    if relative is None:
         return math.copysign(math.inf, sign * change.delta)
-    if change.relative <= -1:
+    if relative <= -1:
         return -sign * math.inf
-    return sign * math.log1p(change.relative)
+    return sign * math.log1p(relative)
 
 
 class Lacking(NamedTuple):

@@ -1,0 +1,62 @@
+"""What one kernel has of a metric at a setting."""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from statistics import median, median_low
+
+import msgspec
+import numpy as np
+
+from profdiff.evidence.statistics import spread
+
+
+class Cell(msgspec.Struct, frozen=True, dict=True):
+    """One kernel at one setting: ``boots[b]`` are the metric's values in boot b, per op where the
+    result is; ``planned`` boots, ``failed`` runs. ``states``: the values in varied states, by their
+    numbers. ``of_one``: its value is that of one boot, whose counts add up. ``tick_floor``: how
+    much of a value timer ticks can be, None where that is not known. ``state``: the one that its
+    value is of; ``extra``: of each state by boot, the iterations of repeated string instructions
+    that values leave out, none where they are not known."""
+
+    boots: list[list[float]]
+    planned: int
+    failed: int
+    states: Mapping[int, float] = msgspec.field(default_factory=dict)
+    of_one: bool = False
+    tick_floor: float | None = 0.0
+    state: int = 0
+    extra: Mapping[int, Sequence[float]] = msgspec.field(default_factory=dict)
+
+    @cached_property
+    def medians(self) -> list[float]:
+        """The values of each boot."""
+        return [median(boot) for boot in self.boots]
+
+    @property
+    def value(self) -> float | None:
+        """In the state that is shown."""
+        return self.states.get(self.state) if self.state else self.plain
+
+    @property
+    def plain(self) -> float | None:
+        """The median over boots, of an even number of one's own the lower one; None without any."""
+        if not self.boots:
+            return None
+        return median_low(self.medians) if self.of_one else median(self.medians)
+
+    @property
+    def iterated(self) -> float | None:
+        """The value with each iteration counted, of the boot that the value is of."""
+        value, extra = self.value, self.extra.get(self.state, ())
+        medians = [value] if self.state else self.medians
+        if value is None or not extra or len(extra) != len(medians):
+            return None
+        nearest = min(range(len(extra)), key=lambda boot: abs((medians[boot] or 0.0) - value))
+        return value + extra[nearest]
+
+    @property
+    def spread(self) -> float | None:
+        """Over the boots' medians; None for fewer than two boots, and around 0."""
+        found = spread(np.array([self.medians])) if len(self.boots) > 1 else [math.nan]
+        return None if math.isnan(found[0]) else float(found[0])
