@@ -237,15 +237,18 @@ def profdiff(
     cwd: Path | None = None,
     env: dict[str, str] | None = None,
     status: int | tuple[int, ...] = 0,
+    repeats: bool = False,
 ) -> subprocess.CompletedProcess[str]:
     """Run the program as a user would; fails unless it ends with ``status``, or one of them. A
     recording that is not told how many guests it may have side by side is told what this process
-    may."""
+    may, and to repeat nothing in other states, unless it ``repeats`` or is a suite's."""
     words = [*map(str, arguments)]
     guests = 0
     if words[:1] == ["record"]:
         if "--jobs" not in words:
             words[1:1] = ["--jobs", str(whole_run.GUESTS)]
+        if not repeats and not {"--vary-state", "--suite"} & set(words):
+            words[1:1] = ["--vary-state", "0"]
         guests = int(words[words.index("--jobs") + 1])
     environment = {**os.environ, **(env or {})}
     process = _prepared() if words else None

@@ -39,11 +39,11 @@ def record(session: Session, kernels: Sequence[KernelFiles], recorders: Sequence
     """Make the runs that ``kernels`` lack, as many at a time as there are of them."""
     pending = schedule.missing_runs(session.manifest, kernels, recorders)
     with progress(len(pending), "") as display:
-        run.record(session, kernels, recorders, jobs=_jobs(kernels), progress=display)
+        run.record(session, kernels, recorders, jobs=jobs(kernels), progress=display)
     keep(session, [one for one in kernels if has_result(session, one.label, recorders)])
 
 
-def _jobs(kernels: Sequence[KernelFiles]) -> int:
+def jobs(kernels: Sequence[KernelFiles]) -> int:
     """As many guests as there are kernels, and processors."""
     return max(1, min(len(kernels), os.cpu_count() or 1))
 

@@ -19,6 +19,7 @@ from profdiff.commands.experiment.options import (
     experiments,
 )
 from profdiff.commands.experiment.shards import chosen_runs, wanted_shard
+from profdiff.session.states import RELEVANT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -89,7 +90,6 @@ def _show_suite(asked: SuitePlan, options: dict[str, Any]) -> None:
     from profdiff.base.temporary import temporary_folder
     from profdiff.recording import schedule
     from profdiff.recording.plan import continued
-    from profdiff.views.suite.threshold import RELEVANT
 
     jobs = options["jobs"] or os.cpu_count() or 1
     done = runs = 0
@@ -130,14 +130,17 @@ def _show(
     it, and how long it takes, which is returned."""
     from profdiff.base.temporary import temporary_folder
     from profdiff.collectors import registry
-    from profdiff.recording import schedule
+    from profdiff.recording import schedule, states
     from profdiff.recording.plan import continued
     from profdiff.session import points
 
     manifest = continued(asked.folder, asked.planned)
     with temporary_folder() as temporary:
         recorders = asked.recorders(manifest, temporary)
-    pending = schedule.missing_runs(manifest, asked.kernels, recorders, chosen)
+    restored = manifest.guest is not None and manifest.guest.restored
+    most_states = asked.most_states if chosen is None and restored else 0
+    varied = states.wanted(manifest, most_states, RELEVANT, states.is_exact) if most_states else {}
+    pending = schedule.missing_runs(manifest, asked.kernels, recorders, chosen, varied or None)
     done = sum(run.failure is None for run in manifest.runs)
     failed = len(manifest.runs) - done
     by_collector = Counter(run.recorder.collector.name for run in pending)
@@ -180,4 +183,9 @@ def _show(
             )
         counts = ", ".join(f"{number} {name}" for name, number in by_collector.items())
         say(f"{estimate} ({counts}; {basis})")
+    if most_states:
+        say(
+            f"then, what changed by {RELEVANT:.0%} is repeated in varied states until its verdict "
+            f"stands, at most {most_states} (--vary-state 0: none)"
+        )
     return estimate

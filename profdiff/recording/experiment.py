@@ -41,7 +41,8 @@ class Asked:
     names of those that the command line itself gave. ``sysroots``, ``cpu_models`` and ``qemu``: of
     an architecture, ``[ARCH=]VALUE``. ``restore``: whether guests are restored or boot, None for as
     the session has it, or else restored. ``repeat`` and ``twin_repeat``: runs of each cell, and of
-    the base's twin."""
+    the base's twin. ``repeats``: whether what changed is repeated in varied states by itself,
+    because nobody said in how many."""
 
     kernels: Sequence[KernelArgument]
     series: Set[str]
@@ -65,6 +66,7 @@ class Asked:
     observe: bool
     qemu: Sequence[str]
     command: Sequence[str]
+    repeats: bool = True
 
 
 @dataclass(frozen=True)
@@ -216,6 +218,13 @@ class Experiment:
         )
         notes = "; ".join(filter(None, [points.note, _stay(prepared), _lacks(prepared)]))
         return Experiment(asked, folder, located, equipment, prepared, own, planned, notes or None)
+
+    @property
+    def most_states(self) -> int:
+        """In how many varied states what changed is repeated by itself, at most."""
+        equipment = self.equipment
+        refused = states.refusal(self.asked.order, equipment.collectors, equipment.architecture)
+        return states.BY_DEFAULT if self.asked.repeats and not refused else 0
 
     def recorders(self, manifest: m.Manifest, folder: Path) -> list[Recorder]:
         """The collectors of a plan, ready. What guests boot from is put into ``folder``. Raises

@@ -1,8 +1,9 @@
-"""Varied states of a recording: whether it can have them, and in how many a suite's cells are
-recorded until their verdicts stand."""
+"""Varied states of a recording: whether it can have them, and in how many what changed is recorded
+until its verdict stands."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
+from profdiff.collectors import registry
 from profdiff.collectors.architecture import Architecture
 from profdiff.recording.schedule import States, has_states
 from profdiff.session import manifest as m
@@ -10,7 +11,12 @@ from profdiff.session.points import Cells, Setting, cells, settings
 from profdiff.session.states import StateChange, holds, settled
 
 BY_DEFAULT = 4
-"""In how many varied states a suite's changed cell is seen at most."""
+"""In how many varied states a changed cell is seen at most, where nobody says it."""
+
+
+def is_exact(collector: str) -> bool:
+    """Whether it counts exactly: of those that have states, others are repeated in suites alone."""
+    return registry.collector(collector).kind.exact
 
 
 def refusal(
@@ -24,13 +30,18 @@ def refusal(
     return None
 
 
-def wanted(manifest: m.Manifest, most: int, threshold: float) -> States:
-    """By row of the points, in how many varied states what there is of a suite's session wants to
-    be seen: none where no kernel changed by at least ``threshold`` of the base, else so many that
-    no such change holds or all that hold are settled, and at most ``most``. It grows as runs are
-    made."""
+def wanted(
+    manifest: m.Manifest,
+    most: int,
+    threshold: float,
+    is_wanted: Callable[[str], bool] = has_states,
+) -> States:
+    """By row of the points, in how many varied states what there is of a session wants to be seen:
+    none where no kernel changed by at least ``threshold`` of the base, else so many that no such
+    change holds or all that hold are settled, and at most ``most``. It grows as runs are made.
+    ``is_wanted``: of which collectors."""
     found: dict[int, int] = {}
-    for collector in filter(has_states, manifest.collectors):
+    for collector in filter(is_wanted, manifest.collectors):
         known = cells(manifest)
         for setting in settings(manifest):
             number = _wanted(manifest, _Seen(known, collector, setting), most, threshold)

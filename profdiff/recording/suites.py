@@ -31,9 +31,7 @@ from profdiff.session.suite import Choice, Suite, SuiteWorkload, cell_names, nam
 @dataclass(frozen=True)
 class AskedSuite:
     """What the command line and a suite's file say. ``each``: every workload with its experiment.
-    ``only``: patterns of cells' names; ``tags``: of which a workload has one; none of both: all.
-    ``given``: the workloads of which somebody said in how many varied states (``Asked.order``);
-    others have as many as is usual."""
+    ``only``: patterns of cells' names; ``tags``: of which a workload has one; none of both: all."""
 
     name: str
     output: Path | None
@@ -42,7 +40,6 @@ class AskedSuite:
     only: Sequence[str] = ()
     tags: Sequence[str] = ()
     shard: Shard | None = None
-    given: Set[str] = frozenset()
 
     @property
     def choice(self) -> Choice:
@@ -171,9 +168,7 @@ def _planned(asked: AskedSuite, workload: SuiteWorkload, made: Experiments) -> I
         chosen = chosen_points(one.planned, workload.name, part, asked.only)
         if chosen:
             name = f"{workload.name}@{part}" if part else workload.name
-            yield Planned(
-                name, workload, _decided_later(one), chosen, states=_most(asked, workload, one)
-            )
+            yield Planned(name, workload, _decided_later(one), chosen, states=_most(one))
 
 
 def _decided_later(one: Experiment) -> Experiment:
@@ -182,13 +177,9 @@ def _decided_later(one: Experiment) -> Experiment:
     return replace(one, planned=m.replace(one.planned, order=order))
 
 
-def _most(asked: AskedSuite, workload: SuiteWorkload, one: Experiment) -> int:
+def _most(one: Experiment) -> int:
     """In how many varied states a cell of a workload is seen at most."""
-    if workload.name in asked.given:
-        return one.asked.order.states
-    equipment = one.equipment
-    refused = states.refusal(one.asked.order, equipment.collectors, equipment.architecture)
-    return 0 if refused else states.BY_DEFAULT
+    return one.most_states if one.asked.repeats else one.asked.order.states
 
 
 def chosen_points(

@@ -126,7 +126,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Recording]]:
         log = tmp_path / f"record-{len(started)}.log"
         with log.open("wb") as out:
             process = subprocess.Popen(
-                [sys.executable, "-m", "profdiff", "record", *map(str, words)],
+                [sys.executable, "-m", "profdiff", "record", "--vary-state=0", *map(str, words)],
                 env={**os.environ, "PYTHONPATH": str(IMPORTED), **(env or {})},
                 stdout=subprocess.DEVNULL,
                 stderr=out,

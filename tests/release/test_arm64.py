@@ -104,7 +104,19 @@ def test_a_tiny_window_is_counted_as_here(root: Path, monkeypatch: pytest.Monkey
     work = root / "work"
     compile_static(EXAMPLE, work / "toggle")
     (work / "one_qemu.py").write_text(ONE_QEMU)
-    window = ["--restore", "--ops", "20", "--difference", "none", "--", "./toggle", "40", "{ops}"]
+    window = [
+        "--restore",
+        "--vary-state",
+        "0",
+        "--ops",
+        "20",
+        "--difference",
+        "none",
+        "--",
+        "./toggle",
+        "40",
+        "{ops}",
+    ]
     images = [need_kernel(name) / "bzImage" for name in NAMES]
     here = [f"--kernel={label}={image}" for label, image in zip("ab", images, strict=True)]
     monkeypatch.setenv("PROFDIFF_CACHE", str(work / "cache"))

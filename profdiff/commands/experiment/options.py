@@ -224,8 +224,8 @@ def _options() -> list[click.Parameter]:
             "--vary-state",
             "Repeat exact counts in N other states that should not matter: numbers of mappings and "
             "open files, environment, pid, caches, addresses. A change that holds in all is exact. "
-            "A suite repeats the cells that changed, until their verdicts stand.  [default: 0; in "
-            "a suite 4]",
+            "Without this option, what changed by 5% is repeated until its verdict stands, in at "
+            "most 4 states: in restored machines, and in suites. 0: none.",
             type=click.IntRange(0, 1000),
             metavar="N",
         ),
@@ -316,11 +316,8 @@ def asked_suite(options: dict[str, Any]) -> AskedSuite | None:
     command = context.command
     assert isinstance(command, ExperimentCommand)  # noqa: S101
     each = []
-    told_states = set()
     for entry in given.file.entries:
         own = command.context_of(context, given, entry)
-        if own.params["vary_state"] is not None:
-            told_states.add(entry.told.name)
         each.append((entry.told, asked(own.params, own)))
     return AskedSuite(
         name=given.file.name,
@@ -330,7 +327,6 @@ def asked_suite(options: dict[str, Any]) -> AskedSuite | None:
         only=options["only"],
         tags=options["tags"],
         shard=Shard.parse(options["shard"]) if options["shard"] else None,
-        given=told_states,
     )
 
 
@@ -377,4 +373,5 @@ def asked(options: dict[str, Any], context: click.Context) -> Asked:
         observe=options["observe"],
         qemu=options["qemu"],
         command=options["command"],
+        repeats=options["vary_state"] is None,
     )

@@ -95,7 +95,7 @@ def _record(asked: Experiment, jobs: int, place: Cluster | None, chosen: Chosen 
     or in a ``place`` as many as that has room for. The folder is locked."""
     from profdiff.base.progress import progress
     from profdiff.base.temporary import temporary_folder
-    from profdiff.recording import plan, run, schedule
+    from profdiff.recording import plan, run, schedule, varied
 
     files = [*asked.workload.files, *asked.own]
     if added := plan.added(asked.folder, asked.planned):
@@ -110,6 +110,10 @@ def _record(asked: Experiment, jobs: int, place: Cluster | None, chosen: Chosen 
                 display.say(f"{asked.folder}: all runs are already recorded")
             batch = run.Batch(session, asked.kernels, recorders, chosen=chosen)
             run.record_batches([batch], jobs=jobs, progress=display, place=place)
+        # A shard need not have all kernels of a point.
+        if chosen is None:
+            repeated = varied.of_experiment(asked, batch)
+            varied.repeat(repeated, asked.most_states, jobs=jobs, place=place)
     return session
 
 

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 from profdiff.base import units
 from profdiff.base.errors import RunError
 from profdiff.base.terminal import say, tell
+from profdiff.session.states import RELEVANT
 
 if TYPE_CHECKING:
     from profdiff.recording.cluster.cluster import Cluster
     from profdiff.recording.run import Batch
     from profdiff.recording.schedule import PlannedRun
     from profdiff.recording.suites import Planned, SuitePlan
+    from profdiff.recording.varied import Repeated
     from profdiff.session.suite import Suite
 
 _TOLD = 10
@@ -36,7 +38,7 @@ def record_suite(asked: SuitePlan, jobs: int, place: Cluster | None) -> None:
     from profdiff.base.progress import progress
     from profdiff.base.temporary import temporary_folder
     from profdiff.profile.kept import keep
-    from profdiff.recording import machines, run
+    from profdiff.recording import machines, run, varied
     from profdiff.recording.schedule import Pace
 
     wanted = [one.wanted for one in asked.each]
@@ -60,37 +62,25 @@ def record_suite(asked: SuitePlan, jobs: int, place: Cluster | None) -> None:
             if not total:
                 display.say(f"{asked.folder}: all runs are already recorded")
             run.record_batches(batches, jobs=jobs, progress=display, place=place)
-        _vary(begun, jobs, place)
+        most = max((one.states for one, _ in begun), default=0)
+        varied.repeat(_repeated(begun), most, jobs=jobs, place=place)
         for batch in batches:
             keep(batch.session, batch.kernels)
     _conclude(suite, batches)
 
 
-def _vary(begun: Sequence[tuple[Planned, Batch]], jobs: int, place: Cluster | None) -> None:
-    """Repeat the cells that changed in varied states, one after the other, until their verdicts
-    stand. Raises what ``run.record_batches`` does."""
-    from profdiff.base.progress import progress
-    from profdiff.recording import run
-    from profdiff.recording.schedule import Pace
-    from profdiff.views.suite.threshold import RELEVANT
+def _repeated(begun: Sequence[tuple[Planned, Batch]]) -> list[Repeated]:
+    """The cells that changed are repeated in varied states."""
+    from profdiff.recording.varied import Repeated
 
-    for _ in range(max((one.states for one, _ in begun), default=0)):
-        batches = [
-            replace(batch, states=wanted, chosen=partial(_is_varied, one))
-            for one, batch in begun
-            if (wanted := one.wanted_states(batch.session.manifest, RELEVANT))
-        ]
-        missing = [(batch.name, pending) for batch in batches for pending in batch.missing()]
-        if not missing:
-            break
-        states = sorted({pending.state for _, pending in missing})
-        workloads = len({name for name, _ in missing})
-        tell(
-            f"repeats cells that changed in varied state {', '.join(map(str, states))}: "
-            f"{units.counted(workloads, 'workload')}"
+    return [
+        Repeated(
+            batch,
+            partial(one.wanted_states, threshold=RELEVANT),
+            partial(_is_varied, one),
         )
-        with progress(len(missing), str(Pace(len(missing))), brief=True) as display:
-            run.record_batches(batches, jobs=jobs, progress=display, place=place)
+        for one, batch in begun
+    ]
 
 
 def _is_varied(one: Planned, place: PlannedRun) -> bool:
