@@ -31,8 +31,8 @@ _INTERRUPTS = _any(one.interrupts for one in ARCHITECTURES)
 _VECTORS = tuple(one.vectors for one in ARCHITECTURES if one.vectors)
 # kernel/kthread.c; kernel/sched/idle.c, and what calls it: init/main.c, arch/*/kernel/.
 _THREADS = (
-    r"kthread|do_idle|cpu_startup_entry|rest_init|start_kernel|start_secondary|"
-    r"secondary_start_kernel"
+    r"kthread|call_usermodehelper_exec_async|do_idle|cpu_startup_entry|rest_init|start_kernel|"
+    r"start_secondary|secondary_start_kernel"
 )
 # Where a new task begins and leaves the kernel.
 _BEGINNINGS = _any(one.beginnings for one in ARCHITECTURES)

@@ -28,6 +28,8 @@ pub struct Left {
     pub undecided: Option<Undecided>,
     /// Whether it was a return, which now shows where it leads.
     pub returns: bool,
+    /// Whether another one came at once, which is under way now.
+    pub again: bool,
 }
 
 impl ShadowStack {
@@ -113,7 +115,12 @@ impl ShadowStack {
         let mut frames = self.frames.iter();
         let entry = frames.rposition(|frame| matches!(frame.kind, Kind::Entry { .. }));
         let Some(entry) = entry else {
-            return Left::default();
+            // A new task, which was to execute its first instruction in user space.
+            if is_entry {
+                self.frames.clear();
+                self.enter(NONE, target, true, Resume::Anywhere);
+            }
+            return Left::again(is_entry);
         };
         let left = self.frames[entry];
         let Kind::Entry { from_user, resume } = left.kind else {
@@ -128,7 +135,7 @@ impl ShadowStack {
             self.frames.truncate(entry);
             return Left::of(&left);
         }
-        Left::default()
+        Left::again(again)
     }
 
     /// Another task goes on, in which these frames are under way; those of the one before it, which
@@ -221,6 +228,14 @@ impl Left {
         Left {
             undecided: frame.undecided,
             returns,
+            again: false,
+        }
+    }
+
+    fn again(again: bool) -> Left {
+        Left {
+            again,
+            ..Left::default()
         }
     }
 }
@@ -245,9 +260,24 @@ mod tests {
         let mut stack = ShadowStack::default();
         stack.enter(4, 9, false, Resume::At([0x2000, 0x2004]));
         call(&mut stack, 5);
-        assert_eq!(stack.leave_to_kernel(0x9000, 10, true), Left::default());
+        assert_eq!(stack.leave_to_kernel(0x9000, 10, true), Left::again(true));
         assert_eq!(stack.sites(), [4]);
         assert_eq!(stack.frames[0].target, 10);
+    }
+
+    #[test]
+    fn a_new_task_enters_the_kernel_before_its_first_instruction() {
+        let mut stack = ShadowStack::default();
+        // One that slept when its machine was saved goes on in the kernel.
+        assert_eq!(stack.leave_to_kernel(0x2000, 9, false), Left::default());
+        assert_eq!(stack.sites(), []);
+        call(&mut stack, 1);
+        assert_eq!(stack.leave_to_kernel(0x9000, 10, true), Left::again(true));
+        call(&mut stack, 2);
+        assert_eq!(stack.sites(), [NONE, 2]);
+        assert_eq!(stack.frames[0].target, 10);
+        assert_eq!(stack.leave_to_user(0x1000), Left::default());
+        assert_eq!(stack.sites(), []);
     }
 
     #[test]

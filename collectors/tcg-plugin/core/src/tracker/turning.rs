@@ -170,7 +170,7 @@ impl Tracker {
             self.now.went(End::Return, now.start);
         }
         // An interrupt that came between a call and what it called.
-        if self.now.stack.arrived(now.first_place) {
+        if left.again || self.now.stack.arrived(now.first_place) {
             self.count_entry();
         }
     }
