@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
+from profdiff.evidence.lkp.kinds import Kind, judged
 from profdiff.evidence.lkp.report import Report
+from profdiff.evidence.lkp.slowdown import Slowdown
 from profdiff.mail.thread import ReceivedMail
 
 MAILS = Path(__file__).with_name("mails")
@@ -17,8 +19,19 @@ def received(name: str) -> ReceivedMail:
 
 
 def report(name: str) -> Report:
-    mail = received(name)
+    return read(MAILS / f"{name}.eml")
+
+
+def read(path: Path) -> Report:
+    mail = ReceivedMail.of(path.read_bytes())
+    assert mail is not None
     return Report.read(mail.value("Subject"), mail.text() or "")
+
+
+def likeliest(path: Path) -> Kind:
+    """Of the first table."""
+    case = read(path).cases[0]
+    return judged(case, Slowdown.of(case))[0].kind
 
 
 def values(name: str, metric: str) -> tuple[float, float]:
