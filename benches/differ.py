@@ -54,7 +54,6 @@ def chains(count: int, seed: int) -> Chains:
         reason=np.zeros(count, np.uint8),
         address=np.arange(count, dtype=np.uint64) + np.uint64(0xFFFF_FFFF_8100_0000),
         reasons=["resolved"],
-        inlines_visible=True,
     )
 
 

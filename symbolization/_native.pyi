@@ -109,7 +109,7 @@ class SymbolIndex:
     def build_id(self) -> str | None: ...
     @property
     def has_inlines(self) -> bool:
-        """Whether there is DWARF to expand inlined functions from."""
+        """Whether it tells where functions were inlined: lines alone do not."""
     def symbol_address(self, name: str) -> int | None: ...
     def sections(self) -> list[tuple[str, int, int]]:
         """Executable sections as (name, svma, size), by address. A relocatable file (a module) is

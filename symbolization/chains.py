@@ -12,8 +12,11 @@ from profdiff.base.errors import SessionError
 from profdiff.symbolization import column_file
 from profdiff.symbolization.places import CODE, KERNEL_HALF, Places, place_keys, rows_of
 
-FORMAT = 2
-"""Version of the file that `Chains.save` writes; 1 had no ``code``."""
+FORMAT = 3
+"""Version of the file that `Chains.save` writes; 1 had no ``code``, both no ``blind``."""
+
+VMLINUX = "vmlinux"
+"""The object of the kernel's own functions."""
 
 MAX_BYTES = column_file.MAX_BYTES
 """The largest file that `Chains.load` accepts: some 50 million addresses."""
@@ -49,14 +52,25 @@ class Chains(msgspec.Struct, frozen=True):
     reason: NDArray[np.uint8]
     address: NDArray[np.uint64]
     reasons: list[str]
-    inlines_visible: bool
-    """Whether the kernel's chains show inlined functions: false without a debug ELF."""
+    #: the objects whose inlined functions nothing tells: they have no debug information
+    blind: list[str] = msgspec.field(default_factory=list)
     #: V16, the length and bytes of the instruction, of each address in user space that they tell
     #: apart from others; empty where addresses alone do
     code: NDArray[np.void] = msgspec.field(default_factory=lambda: np.empty(0, CODE))
 
     def __len__(self) -> int:
         return len(self.address)
+
+    @property
+    def inlines_visible(self) -> bool:
+        """Whether the kernel's own chains show inlined functions."""
+        return VMLINUX not in self.blind
+
+    @property
+    def inlines(self) -> dict[str, bool]:
+        """By object of which there are functions, whether the inlined ones are known."""
+        names = (self.strings[number] for number in np.unique(self.function_object).tolist())
+        return {name: name not in self.blind for name in names}
 
     def rows(self, places: Places) -> NDArray[np.intp] | None:
         """Where each of N places is among these, sorted ones; None if one is not there."""
@@ -140,8 +154,8 @@ class Chains(msgspec.Struct, frozen=True):
             value = getattr(self, name)
             if name in ("strings", "reasons"):
                 value = column_file.of_texts(value)
-            elif name == "inlines_visible":
-                value = np.array([value])
+            elif name == "blind":
+                value = column_file.of_texts(["", *value])
             found[name] = value
         return found
 
@@ -149,12 +163,15 @@ class Chains(msgspec.Struct, frozen=True):
     def of_columns(cls, columns: Mapping[str, NDArray[np.generic]]) -> "Chains":
         """What has these columns. Raises ValueError where they are not chains."""
         values: dict[str, object] = {}
-        for name in cls.__struct_fields__:
-            column = columns[name]
+        column_file.need(columns, {*DTYPES} - OPTIONAL)
+        for name, column in columns.items():
             if name in ("strings", "reasons"):
                 values[name] = column_file.texts(column)
+            elif name == "blind":
+                values[name] = column_file.texts(column)[1:]
             elif name == "inlines_visible":
-                values[name] = bool(column[0])
+                # Older versions told the kernel alone.
+                values["blind"] = [] if column[0] else [VMLINUX]
             else:
                 values[name] = column
         chains = cls(**values)  # type: ignore[arg-type]
@@ -175,10 +192,9 @@ class Chains(msgspec.Struct, frozen=True):
         advice = "delete it, and the next report will symbolize again"
         try:
             columns = column_file.read(path, {"format": np.dtype(np.uint32), **DTYPES})
-            columns.setdefault("code", np.empty(0, CODE))
-            column_file.need(columns, {"format", *DTYPES})
-            version = int(columns["format"][0])
-            if version not in (1, FORMAT):
+            column_file.need(columns, ("format",))
+            version = int(columns.pop("format")[0])
+            if version not in (1, 2, FORMAT):
                 raise ValueError(f"format {version} instead of {FORMAT}")
             return cls.of_columns(columns)
         except OSError as error:
@@ -191,13 +207,17 @@ class Chains(msgspec.Struct, frozen=True):
 _OTHERS: dict[str, np.dtype[np.generic]] = {
     "strings": np.dtype(np.uint8),
     "reasons": np.dtype(np.uint8),
-    "inlines_visible": np.dtype(np.bool_),
+    "blind": np.dtype(np.uint8),
     "frame_inlined": np.dtype(np.bool_),
     "reason": np.dtype(np.uint8),
     "address": np.dtype(np.uint64),
     "code": CODE,
 }
 DTYPES: dict[str, np.dtype[np.generic]] = {
-    name: _OTHERS.get(name, np.dtype(np.uint32)) for name in Chains.__struct_fields__
+    **{name: _OTHERS.get(name, np.dtype(np.uint32)) for name in Chains.__struct_fields__},
+    "inlines_visible": np.dtype(np.bool_),
 }
 """The types of the columns."""
+
+OPTIONAL = frozenset({"code", "blind", "inlines_visible"})
+"""Columns that not every version has."""

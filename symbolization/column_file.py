@@ -91,7 +91,7 @@ def load(path: Path, made: Callable[[Columns], Made], dtypes: Dtypes, optional: 
         raise SessionError(f"{path} is damaged ({error})") from error
 
 
-def need(columns: Columns, wanted: Iterable[str]) -> None:
+def need(columns: Mapping[str, object], wanted: Iterable[str]) -> None:
     """Raise ValueError where a column is missing."""
     if missing := sorted(set(wanted) - columns.keys()):
         raise ValueError(f"no {', '.join(missing)}")

@@ -57,7 +57,7 @@ def joined_chains(every: Sequence[Chains]) -> Chains:
         reason=np.concatenate(reason),
         address=merged["address"],
         reasons=list(reasons),
-        inlines_visible=all(one.inlines_visible for one in every),
+        blind=sorted({name for one in every for name in one.blind}),
     )
     known_keys, first = np.unique(merged, return_index=True)
     found = whole.taken(first)

@@ -16,6 +16,7 @@ from profdiff.symbolization._native import (
     place_module,
     reasons,
 )
+from profdiff.symbolization.chains import VMLINUX
 from profdiff.symbolization.merge import Merge, Positions, reason_column
 from profdiff.symbolization.places import Places
 
@@ -36,24 +37,24 @@ class KernelSymbols(msgspec.Struct, frozen=True):
     module_files: ModuleFiles = msgspec.field(default_factory=dict)
     sections: bytes = b""
 
-    def resolve(self, merge: Merge, places: Places, cache: Path | None) -> bool:
-        """Resolve the kernel's places; true if inlined functions show. Raises NativeError."""
+    def resolve(self, merge: Merge, places: Places, cache: Path | None) -> None:
+        """Resolve the kernel's places. Raises NativeError."""
         where = np.flatnonzero(places.in_kernel)
         if not len(where):
-            return self.debug_elf is not None
+            return
         addresses, mappings = places.address, places.kernel_mappings
         symbols = Kallsyms(self.kallsyms)
-        left, inlines = where, False
+        left = where
         if self.debug_elf is not None:
             index = open_index(self.debug_elf, cache)
             moved = self.moved(symbols, index, places)
             if moved is None:
                 # Anything else would name functions that never ran.
                 merge.fail(where, reason_column("hidden-kernel", where))
-                return index.has_inlines
+                return
             resolution = index.resolve(addresses[where] - np.uint64(moved))
-            merge.add(where, resolution, "vmlinux")
-            left, inlines = where[resolution.reason == OUTSIDE_TEXT], index.has_inlines
+            merge.add(where, resolution, VMLINUX, inlines=index.has_inlines)
+            left = where[resolution.reason == OUTSIDE_TEXT]
         left = self._modules(merge, left, addresses, symbols, cache)
         _kallsyms(merge, left, addresses, symbols)
         if places.kernel_symbols:
@@ -69,7 +70,6 @@ class KernelSymbols(msgspec.Struct, frozen=True):
             # Nothing says where its text is.
             nameless = where[merge.reason[where] == OUTSIDE_TEXT]
             merge.fail(nameless, reason_column("no-symbol", nameless))
-        return inlines
 
     def moved(self, kallsyms: Kallsyms, index: SymbolIndex, places: Places) -> int | None:
         """By how much the kernel lies behind where it was linked; None if nothing tells."""
@@ -104,7 +104,7 @@ class KernelSymbols(msgspec.Struct, frozen=True):
                 inside = (avma >= np.uint64(loaded)) & (avma < np.uint64(loaded + size))
                 svma[inside] = avma[inside] - np.uint64(loaded) + np.uint64(start)
             resolution = index.resolve(svma)
-            merge.add(mine, resolution, name)
+            merge.add(mine, resolution, name, inlines=index.has_inlines)
             left.append(mine[resolution.reason == OUTSIDE_TEXT])
         return np.sort(np.concatenate(left))
 
@@ -129,7 +129,8 @@ class KernelSymbols(msgspec.Struct, frozen=True):
             text = next((section for section in index.sections() if section[0] == ".text"), None)
             if inside.any() and text:
                 svma = avma[inside] - np.uint64(one.start) + np.uint64(text[1])
-                merge.add(where[inside], index.resolve(svma), name)
+                found = index.resolve(svma)
+                merge.add(where[inside], found, name, inlines=index.has_inlines)
 
     def module_file(self, name: str) -> Path | None:
         """The debug ELF of a module."""
@@ -172,11 +173,11 @@ def _kallsyms(
     # Only those that are there: a kallsyms may name any number of modules.
     for owner in np.flatnonzero(np.bincount(owners[owners >= 0])):
         mine = where[owners == owner]
-        merge.add(mine, symbols.resolve(addresses[mine]), names[owner] or "vmlinux")
+        merge.add(mine, symbols.resolve(addresses[mine]), names[owner] or VMLINUX)
     unowned = where[owners < 0]
     # What the debug ELF said of them (no symbol, outside its text) says more than kallsyms' "no".
     unsaid = unowned[merge.reason[unowned] == 0]
-    merge.add(unsaid, symbols.resolve(addresses[unsaid]), "vmlinux")
+    merge.add(unsaid, symbols.resolve(addresses[unsaid]), VMLINUX)
 
 
 def open_index(path: Path, cache: Path | None) -> SymbolIndex:

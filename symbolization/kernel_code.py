@@ -19,7 +19,7 @@ from profdiff.symbolization._native import (
     disassemble,
     split_code,
 )
-from profdiff.symbolization.chains import DTYPES, Chains
+from profdiff.symbolization.chains import DTYPES, OPTIONAL, Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols
 from profdiff.symbolization.loaded_parts import LoadedPart, loaded_parts
 from profdiff.symbolization.merge import Merge
@@ -129,9 +129,10 @@ class KernelCode(msgspec.Struct, frozen=True):
         Raises SessionError when the file is missing, damaged or of another version.
         """
         wanted = {**_OWN, **{f"{_CHAINS}{name}": dtype for name, dtype in DTYPES.items()}}
+        optional = {f"{_CHAINS}{name}" for name in OPTIONAL}
         try:
             columns = column_file.read(path, wanted)
-            column_file.need(columns, wanted)
+            column_file.need(columns, wanted.keys() - optional)
             if int(columns["format"][0]) != FORMAT:
                 raise ValueError(f"format {columns['format'][0]} instead of {FORMAT}")
             found = KernelCode(
@@ -139,7 +140,9 @@ class KernelCode(msgspec.Struct, frozen=True):
                 start=columns["start"].astype(np.uint64),
                 size=columns["size"].astype(np.uint32),
                 text=columns["text"].astype(np.uint8),
-                chains=Chains.of_columns({name: columns[f"{_CHAINS}{name}"] for name in DTYPES}),
+                chains=Chains.of_columns(
+                    {name.removeprefix(_CHAINS): columns[name] for name in columns.keys() - _OWN}
+                ),
                 names=column_file.texts(columns["names"]),
                 reference=columns["reference"].astype(np.uint64),
                 reference_name=columns["reference_name"].astype(np.uint32),
@@ -301,10 +304,10 @@ def _resolved(
     )
     merge = Merge(address)
     try:
-        inlines = symbols.resolve(merge, where, cache)
+        symbols.resolve(merge, where, cache)
     except NativeError as error:
         raise InputError(str(error)) from error
-    return merge.finish(inlines)
+    return merge.finish()
 
 
 def _stretches(chains: Chains, starts: NDArray[np.uint64]) -> NDArray[np.intp]:

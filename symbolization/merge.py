@@ -31,6 +31,8 @@ class Merge:
         self._part = np.zeros(len(addresses), dtype=np.intp)
         self._start = np.zeros(len(addresses), dtype=np.int64)
         self._length = np.zeros(len(addresses), dtype=np.int64)
+        #: whether the inlined functions of an object are known
+        self._inlines: dict[str, bool] = {}
         self._symbol = np.zeros(len(addresses), dtype=np.uint32)
         self.reason = np.zeros(len(addresses), dtype=np.uint8)
 
@@ -43,8 +45,11 @@ class Merge:
         self._symbol[where] = 0
         self.reason[where] = reason
 
-    def add(self, where: Positions, part: Resolution, name: str) -> None:
-        """Give the addresses at `where` the chains of `part`, whose functions belong to `name`."""
+    def add(self, where: Positions, part: Resolution, name: str, *, inlines: bool = False) -> None:
+        """Give the addresses at `where` the chains of `part`, whose functions belong to `name`.
+        ``inlines``: `part` has the inlined ones."""
+        if (part.reason == 0).any():
+            self._inlines[name] = inlines or self._inlines.get(name, False)
         strings = np.array([self._string(text) for text in part.strings], dtype=np.uint32)
         owner = np.full(len(part.function_name), self._string(name), dtype=np.uint32)
         functions = (strings[part.function_name], owner, strings[part.function_file])
@@ -63,7 +68,7 @@ class Merge:
         self._function_count += len(owner)
         self._frame_count += len(part.frame_function)
 
-    def finish(self, inlines_visible: bool) -> Chains:
+    def finish(self) -> Chains:
         """All of it as columns, with each function and frame once."""
         functions, function_of = distinct_rows(self._functions)
         raw = np.concatenate([np.zeros((0, 4), dtype=np.uint32), *self._frames])
@@ -91,7 +96,7 @@ class Merge:
             reason=self.reason,
             address=self._addresses,
             reasons=reasons(),
-            inlines_visible=inlines_visible,
+            blind=sorted(name for name, known in self._inlines.items() if not known),
         )
 
 

@@ -29,19 +29,19 @@ def symbolize(
 ) -> Chains:
     """The chain of each of N places, in their order. ``cache``: the folder of symbol indexes.
 
-    Without a debug ELF the kernel's chains have one frame each, from kallsyms alone, and
-    ``inlines_visible`` is false. Raises InputError when a file is damaged.
+    Without a debug ELF the kernel's chains have one frame each, from kallsyms alone. Raises
+    InputError when a file is damaged.
     """
     merge = Merge(places.address)
     try:
-        inlines = kernel.resolve(merge, places, cache)
+        kernel.resolve(merge, places, cache)
         used = np.flatnonzero(np.bincount(places.object[~places.in_kernel])).tolist()
         for number in used:
             where = np.flatnonzero(places.object == number)
             _resolve(merge, where, places, places.objects[number], binaries, cache)
     except NativeError as error:
         raise InputError(str(error)) from error
-    return merge.finish(inlines)
+    return merge.finish()
 
 
 def _resolve(
@@ -80,8 +80,8 @@ def _code(
     for owner, (guest, path) in enumerate(files.items()):
         mine = (reason == 0) & (owners == owner)
         if mine.any():
-            resolution = open_index(path, cache).resolve(svma[mine])
-            merge.add(where[mine], resolution, guest.rsplit("/", 1)[-1])
+            index, name = open_index(path, cache), guest.rsplit("/", 1)[-1]
+            merge.add(where[mine], index.resolve(svma[mine]), name, inlines=index.has_inlines)
 
 
 def _file(
@@ -97,7 +97,8 @@ def _file(
     merge.fail(where[~inside], reason_column("outside-text", where[~inside]))
     if inside.any():
         index = open_index(binaries.debug_file(found), cache)
-        merge.add(where[inside], index.resolve(svma[inside]), path.rsplit("/", 1)[-1] or path)
+        part, name = index.resolve(svma[inside]), path.rsplit("/", 1)[-1] or path
+        merge.add(where[inside], part, name, inlines=index.has_inlines)
 
 
 def _jit(merge: Merge, where: Positions, places: Places, perf_map: Path | None) -> None:

@@ -69,7 +69,6 @@ def chains(rows: Sequence[Row]) -> Chains:
         reason=np.array(reasons, np.uint8),
         address=np.array(addresses, np.uint64),
         reasons=REASONS,
-        inlines_visible=True,
     )
     result.check()
     return result
@@ -111,6 +110,7 @@ def manifest(
                 build_id="ab" * 20,
                 compiler="gcc 12.2.0",
                 version="Linux version 6",
+                inlines={"vmlinux": True},
             )
             for number, label in enumerate(labels)
         ],

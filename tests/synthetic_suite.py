@@ -17,6 +17,7 @@ from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload
 
 OPS = 100
+SHOWN = {"vmlinux": True}
 ABSENT = m.Failure("absent", "not there: io_uring_setup (ENOSYS)")
 
 
@@ -79,7 +80,9 @@ def session(
         points=points,
         guest=m.Guest(memory=512, append="", settle=5.0, timeout=600.0),
         kernels=[
-            m.Kernel(label=label, spec=label, image_sha256="00" * 32, release=f"6.{n}.0")
+            m.Kernel(
+                label=label, spec=label, image_sha256="00" * 32, release=f"6.{n}.0", inlines=SHOWN
+            )
             for n, label in enumerate(labels)
         ],
         runs=runs,

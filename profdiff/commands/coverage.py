@@ -64,10 +64,13 @@ def coverage(
     from profdiff.evidence.one_setting import OneSetting
     from profdiff.reports.coverage import text as text_form
     from profdiff.reports.coverage import tracefile
+    from profdiff.session.session import Session
     from profdiff.views import coverage as views
 
     recording, at = find(session, cell, at, ["session"])
-    (only,) = recording.sessions().values()
+    (one,) = recording.sessions().values()
+    # Each kernel has its own lines; one without debug information is left out.
+    only = Session(one.folder, one.manifest, unfolded=True)
     found = OneSetting.of(only, at).findings
     if not found.comparisons:
         raise InputError(views.INEXACT)

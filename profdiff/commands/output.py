@@ -80,6 +80,10 @@ _SELECTION = [
 ]
 
 
+# Forms of a session that say themselves what a reader must know.
+_PROSE = {"text", "html", "json"}
+
+
 class Output(NamedTuple):
     """What the options ask for. ``targets``: of each form asked for, "" for its default."""
 
@@ -94,6 +98,8 @@ class Output(NamedTuple):
         if held == "session":
             self._refuse_profiles(subject)
         write_forms(FORMS, self.targets or {"text": "-"}, subject)
+        if held == "session" and self.targets.keys() - _PROSE:
+            _tell_blind(subject)
         if held == "session" and "csv" in self.targets and "csv-experiment" not in self.targets:
             found = subject.find().findings
             if found.results.swept:
@@ -111,6 +117,7 @@ class Output(NamedTuple):
                 able = units.listed(f"--{one}" for one in sorted(known))
                 raise InputError(f"{option} cannot be written with --{name}: use {able}")
         write_forms(forms, self.targets or {"text": "-"}, subject)
+        _tell_blind(subject)
 
     def _refuse_profiles(self, subject: "Subject[OneSetting]") -> None:
         """Raise InputError where a form shows a profile, and there is none."""
@@ -125,6 +132,15 @@ class Output(NamedTuple):
                     f"--{form.name} needs a profile, which no run of this session has: record with "
                     f"--collector {able}, or use --csv-experiment for what it has"
                 )
+
+
+def _tell_blind(subject: Subject[Any]) -> None:
+    """Say what no kernel shows because one lacks it, beside forms that have no place for it."""
+    from profdiff.session import inlines
+
+    for session in subject.recording.sessions().values():
+        for line in inlines.told(session.compared):
+            terminal.tell(f"note: {line}")
 
 
 def form_options(forms: Sequence[Form]) -> list[Callable[..., Any]]:

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.event_counts import KeptCounts, RecordedCounts
@@ -136,7 +137,12 @@ class EventTable:
         if base is None or other is None:
             return None
         few = 0 if event.chance or context == "beside" else self._few
-        return change(base, other, few, lambda: self._in_states(event, context, kernel))
+        found = change(base, other, few, lambda: self._in_states(event, context, kernel))
+        return found if self.counts_copies(kernel) else replace(found, verdict="unsure")
+
+    def counts_copies(self, kernel: int) -> bool:
+        """Whether inlined copies of functions are known of both the base and a kernel."""
+        return self.comparison.inlines_visible[0] and self.comparison.inlines_visible[kernel]
 
     def _in_states(self, event: Event, context: Context, kernel: int) -> list[StateChange]:
         """The values in each varied state in which both were recorded."""

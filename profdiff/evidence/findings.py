@@ -15,9 +15,9 @@ from profdiff.evidence.events import ChangedEvent, EventTable
 from profdiff.evidence.kept_events import cell_events
 from profdiff.evidence.largest_change import largest_change
 from profdiff.evidence.lengths import Lengths
-from profdiff.evidence.results import Results
+from profdiff.evidence.results import Result, Results
 from profdiff.evidence.state_changes import differ_most
-from profdiff.evidence.statistics import Verdict
+from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.profile import session_facts
 from profdiff.profile.code.classes import class_names
 from profdiff.profile.comparison import Comparison
@@ -25,7 +25,7 @@ from profdiff.profile.events.kept import KeptEvents
 from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.profile.recordings import Recordings
 from profdiff.profile.self_counts import exact_collector
-from profdiff.session import points
+from profdiff.session import inlines, points
 from profdiff.session.facts import Facts
 from profdiff.session.manifest import Kernel, Manifest
 from profdiff.session.session import Session
@@ -108,7 +108,8 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
     def cautions(self) -> list[str]:
         """What a reader must know before all numbers."""
         own = cautions(self.session, self.setting, self.state) if self.session else []
-        return [*self.remarks, *own]
+        blind = inlines.told(self.manifest.compared) if self.comparisons else []
+        return [*self.remarks, *blind, *own]
 
     @cached_property
     def foremost(self) -> list[str]:
@@ -143,6 +144,16 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
         others = enumerate(self.events.labels[1:], 1)
         told = {label: self.events.largest(kernel) for kernel, label in others}
         return {label: one for label, one in told.items() if one}
+
+    def judged(self, comparison: Comparison, label: str) -> tuple[Result, Estimate] | None:
+        """How the whole of a comparison changes on a kernel, as the tables judge it; None where
+        they do not have it."""
+        for one in self.results.at(comparison.setting):
+            collector = comparison.runs[0].collector
+            if (one.collector, one.metric.name) == (collector, comparison.metric.name):
+                change = self.results.change(one, label)
+                return (one, change) if change is not None else None
+        return None
 
     @property
     def kernels(self) -> list[Kernel]:

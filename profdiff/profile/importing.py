@@ -7,8 +7,8 @@ keeps nothing.
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from profdiff.collectors.perf.samples import of_data, of_text, sampling
 from profdiff.collectors.recorded import Recorded
 from profdiff.collectors.records import Measured
 from profdiff.profile import nameless_kernel
+from profdiff.profile.folding import folded as folded_chains
 from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.sampled_profile import (
     by_thread,
@@ -34,6 +35,8 @@ from profdiff.profile.sampled_profile import (
 from profdiff.profile.sampled_profile import folded as folded_samples
 from profdiff.session import manifest as m
 from profdiff.session.held import refuse_occupied
+from profdiff.session.inlines import folded as folds_of
+from profdiff.session.inlines import joined
 from profdiff.session.session import Session
 from profdiff.symbolization import debuginfod
 from profdiff.symbolization._native import (
@@ -119,6 +122,12 @@ class Imported:
             for metric, total in sums
         ]
 
+    def without_inlines(self, objects: Collection[str]) -> "Imported":
+        """The same without the inlined functions of some objects."""
+        if self.chains is None or not objects:
+            return self
+        return replace(self, chains=folded_chains(self.chains, objects))
+
     def folded(self) -> bytes:
         """Its stacks in FlameGraph's format."""
         if self.recorded.text:
@@ -156,7 +165,8 @@ def read(source: GivenRecording, known: Callable[[], Mapping[str, Path]] = dict)
         text = PerfText.open(str(source.path))
     except NativeError as error:
         raise InputError(str(error)) from error
-    kernel = m.Kernel(label=source.label, spec=str(source.path))
+    # Names alone do not tell what was inlined.
+    kernel = m.Kernel(label=source.label, spec=str(source.path), inlines={})
     return Imported(source, kernel, [], None, of_text(text))
 
 
@@ -190,6 +200,7 @@ def _read_perf(source: GivenRecording, known: Callable[[], Mapping[str, Path]]) 
         release=machine["release"] or None,
         build_id=build_id,
         debug_elf=str(debug_elf.resolve()) if debug_elf else None,
+        inlines=chains.inlines,
     )
     perf = sampling(data)
     return Imported(
@@ -294,6 +305,8 @@ def _kernels(imported: Sequence[Imported]) -> list[m.Kernel]:
     kernels: dict[str, m.Kernel] = {}
     for one in imported:
         first = kernels.setdefault(one.source.label, one.kernel)
+        inlines = joined([first.inlines, one.kernel.inlines])
+        kernels[first.label] = m.replace(first, inlines=inlines)
         ids = (first.build_id, one.kernel.build_id)
         if None not in ids and ids[0] != ids[1]:
             raise InputError(
@@ -305,7 +318,9 @@ def _kernels(imported: Sequence[Imported]) -> list[m.Kernel]:
 
 def folded(imported: Sequence[Imported]) -> list[tuple[str, Callable[[], bytes]]]:
     """The stacks of the first recording of each kernel in FlameGraph's format, made when called."""
-    return [(one.source.label, one.folded) for one, number in _numbered(imported) if number == 1]
+    folds = folds_of(_kernels(imported))
+    firsts = [one.without_inlines(folds) for one, number in _numbered(imported) if number == 1]
+    return [(one.source.label, one.folded) for one in firsts]
 
 
 def compare(imported: Sequence[Imported], manifest: m.Manifest) -> "list[Comparison]":
@@ -316,8 +331,9 @@ def compare(imported: Sequence[Imported], manifest: m.Manifest) -> "list[Compari
 
     by_label: dict[str, list[Profile]] = {}
     runs: dict[str, list[m.Run]] = {}
+    folds = folds_of(manifest.compared)
     for one, run in zip(imported, manifest.runs, strict=True):
-        by_label.setdefault(run.kernel, []).append(one.profile)
+        by_label.setdefault(run.kernel, []).append(one.without_inlines(folds).profile)
         runs.setdefault(run.kernel, []).append(run)
     profiles = {label: Profile.merged(own) for label, own in by_label.items()}
     return Comparison.build(

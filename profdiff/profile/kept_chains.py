@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from profdiff.base.cache import symbol_cache
 from profdiff.profile import kept_accesses, kept_code
+from profdiff.profile.folding import chains_without, folded
 from profdiff.profile.runs import recorded
 from profdiff.profile.session_symbols import Modules, kernel_symbols
+from profdiff.session.inlines import joined
 from profdiff.session.manifest import Run
 from profdiff.session.session import Session
 from profdiff.symbolization.binaries import VDSO, Binaries
@@ -24,7 +26,8 @@ from profdiff.symbolization.symbolizer import symbolize
 
 def chains_of(session: Session, run: Run, places: Places) -> Chains:
     """The chains of places that a run recorded: those kept in the session if they still fit, else
-    resolved anew. Nothing is kept: who reads a session does not write it.
+    resolved anew. Nothing is kept: who reads a session does not write it. Without inlined functions
+    where another kernel lacks them.
 
     Raises SessionError, and InputError for a damaged debug ELF.
     """
@@ -34,7 +37,7 @@ def chains_of(session: Session, run: Run, places: Places) -> Chains:
                 return kept
         elif (rows := kept.rows(places)) is not None:
             return kept.taken(rows)
-    return _resolve(session, run, places, {})
+    return folded(_resolve(session, run, places, {}), session.folds)
 
 
 def keep(session: Session, label: str, modules: Modules) -> None:
@@ -47,6 +50,7 @@ def keep(session: Session, label: str, modules: Modules) -> None:
     keys: list[NDArray[np.void]] = []
     executed: list[NDArray[np.uint8]] = []
     own: dict[str, str] = {}
+    told: list[dict[str, bool]] = []
     shared = None
     for run in _finished(session, label):
         found = recorded(session, run)
@@ -58,7 +62,9 @@ def keep(session: Session, label: str, modules: Modules) -> None:
             own[run.id] = f"runs/{run.id}/symbols.npz"
             resolved = _resolve(session, run, found.places, modules)
             resolved.save(session.path(own[run.id]))
+            told.append(resolved.inlines)
     kernels, runs = session.manifest.kernels, session.manifest.runs
+    kept: dict[str, str | None] = {}
     if shared:
         known, first = np.unique(np.concatenate(keys), return_index=True)
         places = of_keys(known)
@@ -66,13 +72,11 @@ def keep(session: Session, label: str, modules: Modules) -> None:
         path.parent.mkdir(exist_ok=True)
         chains = _resolve(session, shared, places, modules)
         replace(chains, code=_user_code(places)).save(path)
+        told.append(chains.inlines)
         ran = np.concatenate(executed)[first]
         code = kept_code.keep(session, shared, places, ran, modules)
         accesses = kept_accesses.keep(session, shared, places, ran, modules)
         kept = {"symbols": relative, "code": code, "accesses": accesses}
-        kernels = [
-            msgspec.structs.replace(one, **kept) if one.label == label else one for one in kernels
-        ]
     if own:
         runs = [
             msgspec.structs.replace(run, files={**run.files, "symbols": own[run.id]})
@@ -81,6 +85,11 @@ def keep(session: Session, label: str, modules: Modules) -> None:
             for run in runs
         ]
     if shared or own:
+        inlines = joined(told)
+        kernels = [
+            msgspec.structs.replace(one, **kept, inlines=inlines) if one.label == label else one
+            for one in kernels
+        ]
         session.save(msgspec.structs.replace(session.manifest, kernels=kernels, runs=runs))
 
 
@@ -90,7 +99,7 @@ def _kept(session: Session, run: Run, places: Places) -> Chains | None:
     relative = run.files.get("symbols") if places.code is None else kernel.symbols
     if relative is None or not session.path(relative).is_file():
         return None
-    kept = session.loaded(Chains.load, relative)
+    kept = session.loaded(chains_without(session.folds), relative)
     user = kept.address < KERNEL_HALF
     if places.code is None or len(kept.code) or not user.any():
         return kept

@@ -4,11 +4,13 @@ where that is still there."""
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.base.cache import symbol_cache
 from profdiff.base.errors import SessionError
 from profdiff.profile.addresses import Addresses
+from profdiff.profile.folding import code_without, folded
 from profdiff.profile.session_symbols import Modules, architecture_of, kernel_symbols
 from profdiff.session.manifest import Run
 from profdiff.session.session import Session
@@ -52,7 +54,7 @@ def known_code(session: Session, run: Run, addresses: Addresses) -> KnownCode:
     """
     kernel = session.kernel(run.kernel)
     if addresses.sampled is None and kernel.code and session.path(kernel.code).is_file():
-        return KnownCode(session.loaded(KernelCode.load, kernel.code))
+        return KnownCode(session.loaded(code_without(session.folds), kernel.code))
     try:
         symbols = kernel_symbols(session, run, {})
     except SessionError:
@@ -62,4 +64,6 @@ def known_code(session: Session, run: Run, addresses: Addresses) -> KnownCode:
     found = kernel_code(
         symbols, addresses.places, addresses.executed, architecture_of(run), symbol_cache()
     )
-    return KnownCode(found, "" if found else "its debug ELF has no code")
+    if found is None:
+        return KnownCode(None, "its debug ELF has no code")
+    return KnownCode(replace(found, chains=folded(found.chains, session.folds)))

@@ -267,7 +267,8 @@ def fingerprint(session: Session) -> str:
     ]
     kernels = [(one.label, one.build_id, _size(session, one.symbols)) for one in manifest.kernels]
     points = [(one.parameters, one.cpus, one.ops, one.shorter) for one in manifest.points]
-    return hashlib.sha256(msgspec.json.encode([runs, kernels, points])).hexdigest()
+    folds = [sorted(session.folds)] if session.folds else []
+    return hashlib.sha256(msgspec.json.encode([runs, kernels, points, *folds])).hexdigest()
 
 
 def _size(session: Session, relative: str | None) -> int:

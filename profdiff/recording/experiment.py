@@ -27,6 +27,7 @@ from profdiff.collectors.workload.workload import PreparedWorkload, prepare, pre
 from profdiff.recording import copies, named_functions, plan, states, sweep
 from profdiff.recording.known import Answers
 from profdiff.recording.located import Hole, Located, built
+from profdiff.session import inlines
 from profdiff.session import manifest as m
 from profdiff.session.held import is_session
 from profdiff.session.session import Session
@@ -216,7 +217,9 @@ class Experiment:
             kernels=described,
             runs=[],
         )
-        notes = "; ".join(filter(None, [points.note, _stay(prepared), _lacks(prepared)]))
+        profiles = any(registry.collector(name).profiles for name in planned.collectors)
+        blind = inlines.told(planned.compared) if profiles else []
+        notes = "; ".join(filter(None, [points.note, _stay(prepared), _lacks(prepared), *blind]))
         return Experiment(asked, folder, located, equipment, prepared, own, planned, notes or None)
 
     @property

@@ -19,6 +19,7 @@ from profdiff.profile.runs import recorded
 from profdiff.recording import plan, schedule
 from profdiff.session import manifest as m
 from profdiff.session.held import inside, is_session, refuse_occupied
+from profdiff.session.inlines import joined
 from profdiff.session.lock import recording
 from profdiff.session.session import Session
 from profdiff.symbolization.chains import Chains
@@ -161,7 +162,8 @@ def _kernels(manifest: m.Manifest, other: Session) -> list[m.Kernel]:
             kernel = also
         fields = ("release", "version", "compiler", "build_id", "config", "source", "debug_elf")
         known = {n: getattr(kernel, n) or getattr(also, n) for n in fields}
-        found.append(m.replace(kernel, **known))
+        told = [one.inlines for one in (kernel, also) if one.inlines is not None]
+        found.append(m.replace(kernel, **known, inlines=joined(told) if told else None))
     return [*found, *more.values()]
 
 

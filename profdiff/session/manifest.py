@@ -106,13 +106,14 @@ class Order(Part, frozen=True):
 
 
 class Kernel(Part, frozen=True):
-    """A kernel of the session. ``symbols`` is the file of resolved chains that ``record`` wrote for
-    the exact collector, ``code`` that of its functions' code, ``accesses`` that of the data which
-    these access; ``image_sha256`` is there if an image was booted. ``twin_of``: it is the kernel of
-    that label once more, measured to see what differs where nothing does (A/A). ``source``: what
-    profdiff built it from. ``hole``: why there is no such kernel, "" for one that there is; a hole
-    has no image and no runs. ``local``: it is the one that ran on the recording machine, whose
-    files are its processes'."""
+    """A kernel of the session. ``symbols`` is the file of resolved chains that ``record`` wrote
+    for the exact collector, ``code`` that of its functions' code, ``accesses`` that of the data
+    which these access. ``inlines``: by object (``vmlinux``, a module, a file) of which functions
+    executed, whether the inlined ones are known, None where that was not written. ``image_sha256``
+    is there if an image was booted. ``twin_of``: it is the kernel of that label once more, measured
+    to see what differs where nothing does (A/A). ``source``: what profdiff built it from. ``hole``:
+    why there is no such kernel, "" for one that there is; a hole has no image and no runs.
+    ``local``: it is the one that ran on the recording machine, whose files are its processes'."""
 
     label: Label
     spec: str
@@ -126,6 +127,7 @@ class Kernel(Part, frozen=True):
     symbols: SafePath | None = None
     code: SafePath | None = None
     accesses: SafePath | None = None
+    inlines: dict[Text, bool] | None = None
     twin_of: Label | None = None
     source: BuiltFrom | None = None
     hole: Text = ""

@@ -16,6 +16,7 @@ from profdiff.base.errors import ProfdiffError, SessionError
 from profdiff.collectors import registry
 from profdiff.collectors.records import Text
 from profdiff.session.held import MANIFEST, TITLES, Held, inside, refuse_occupied, refuse_several
+from profdiff.session.inlines import folded
 from profdiff.session.manifest import SCHEMA, Kernel, Manifest, Point, Run
 from profdiff.session.schemas import first, second
 
@@ -49,13 +50,15 @@ class Recording(ABC):
 
 
 class Session(Recording):
-    """A session folder. ``manifest`` is what its file says; ``save`` replaces both."""
+    """A session folder. ``manifest`` is what its file says; ``save`` replaces both. ``unfolded``:
+    its kernels are shown one by one, inlined functions where they are known."""
 
     held = "session"
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, *, unfolded: bool = False) -> None:
         self.folder = folder
         self.manifest = manifest
+        self._unfolded = unfolded
         self._loaded = lru_cache(_LOADED)(lambda load, relative: load(self.path(relative)))
 
     @staticmethod
@@ -154,6 +157,12 @@ class Session(Recording):
     def profiling(self) -> list[str]:
         """The session's collectors that tell functions apart."""
         return [name for name in self.manifest.collectors if registry.collector(name).profiles]
+
+    @property
+    def folds(self) -> frozenset[str]:
+        """The objects whose inlined functions are not shown, since one of the kernels that are
+        compared lacks them; none of a session that is ``unfolded``."""
+        return frozenset() if self._unfolded else frozenset(folded(self.compared))
 
     def kernel(self, label: str) -> Kernel:
         """The kernel with that label. Raises KeyError."""

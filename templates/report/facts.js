@@ -64,7 +64,7 @@ function kernelFacts() {
   const shown = ["compiler", "command line"];
   const differences = facts.differences.filter((one) => !shown.includes(one.what));
   /** @type {Value} */
-  const inlined = (kernel) => (kernel.inlines_visible ? "visible" : "not visible: no debug ELF");
+  const inlined = (kernel) => (kernel.inlines_visible ? "visible" : "not visible");
   /** @type {Value} */
   const machine = ({ label }) =>
     Object.entries(facts.machine[label] ?? {}).map((fact) => fact.join(": ")).join("; ");

@@ -30,7 +30,6 @@ def version(whole: Comparison, program: str) -> Profile:
         counts=counts[:, None, None],
         samples=None,
         calls=whole.calls[rows, :1],
-        inlines_visible=True,
         identical=True,
         addresses=[addresses],
     )

@@ -40,7 +40,6 @@ def example() -> KernelCode:
         reason=np.zeros(3, np.uint8),
         address=np.array([start[0], start[0] + 4, start[1]], np.uint64),
         reasons=["resolved"],
-        inlines_visible=True,
     )
     return KernelCode(
         architecture="x86_64",

@@ -33,7 +33,6 @@ def example() -> Chains:
         reason=np.array([0, 1], dtype=np.uint8),
         address=np.array([2**63, 5], dtype=np.uint64),
         reasons=["resolved", "no-symbol"],
-        inlines_visible=True,
     )
 
 

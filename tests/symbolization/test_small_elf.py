@@ -160,6 +160,15 @@ def test_without_debug_information_symbols_remain(compile_c: Compile) -> None:
     assert resolution.reason.tolist() == [0, 2]
 
 
+def test_lines_alone_do_not_tell_what_is_inlined(compile_c: Compile, tmp_path: Path) -> None:
+    whole, lines = compile_c(), tmp_path / "lines"
+    assert SymbolIndex.open(str(whole)).has_inlines
+    names = ("info", "abbrev", "rnglists", "aranges", "loclists")
+    without = [f"--remove-section=.debug_{name}" for name in names]
+    subprocess.run(["objcopy", *without, whole, lines], check=True)
+    assert not SymbolIndex.open(str(lines)).has_inlines
+
+
 def test_damage_never_crashes(compile_c: Compile, tmp_path: Path) -> None:
     """Seeded mutations and cuts: an error or an answer, never a panic, a hang or a bus error."""
     good = compile_c().read_bytes()

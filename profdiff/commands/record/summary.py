@@ -19,6 +19,7 @@ from profdiff.profile.sharing.recorded import has_lines, is_all
 from profdiff.reports.numbers import Numbers
 from profdiff.reports.table import Column, draw
 from profdiff.reports.text import experiment, steps
+from profdiff.session import inlines
 from profdiff.session.manifest import Manifest, Run
 from profdiff.session.points import Setting
 from profdiff.session.session import Session
@@ -41,6 +42,7 @@ def lines(session: Session) -> list[str]:
     except SessionError:
         # The base has no result: the failed runs say why.
         return told
+    told += inlines.told(session.compared) if comparisons else []
     state = compare_states(session, results.runs)
     told += huge_pages.lacking(session, comparisons[0].facts, setting, state) if comparisons else []
     told += cautions(session, setting, state)

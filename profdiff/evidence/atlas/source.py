@@ -13,7 +13,7 @@ from profdiff.evidence.suite.results import SuiteCell, SuiteResults
 from profdiff.profile.events.kept import KeptEvents
 from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.profile.self_counts import SelfCounts
-from profdiff.session import opened
+from profdiff.session import inlines, opened
 from profdiff.session.bisection import Bisection
 from profdiff.session.manifest import Workload
 from profdiff.session.session import Session
@@ -156,6 +156,18 @@ def _events(folder: Path) -> KeptEvents | None:
 def events_of(cell: SuiteCell) -> KeptEvents | None:
     """The events of a cell's session; None where they were not kept. Raises SessionError."""
     return _events(cell.folder)
+
+
+@lru_cache(_MOST_OPEN)
+def _shown(folder: Path, label: str) -> Mapping[str, bool]:
+    return inlines.shown(Session.open(folder).compared, label)
+
+
+def shown_alike(cell: SuiteCell, label: str, other: SuiteCell, another: str) -> bool:
+    """Whether inlined functions are shown of both kernels, or of neither, in two cells. Raises
+    SessionError."""
+    one, two = _shown(cell.folder, label), _shown(other.folder, another)
+    return all(two.get(name, known) == known for name, known in one.items())
 
 
 def functions_of(cell: SuiteCell) -> SelfCounts | None:

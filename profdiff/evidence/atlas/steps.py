@@ -9,7 +9,7 @@ from profdiff.base.errors import ProfdiffError
 from profdiff.base.metric import EXACT
 from profdiff.evidence.atlas.lines import CellValue, ReleaseSeries, command, series_key
 from profdiff.evidence.atlas.release_order import release_key
-from profdiff.evidence.atlas.source import AtlasSource, events_of, functions_of
+from profdiff.evidence.atlas.source import AtlasSource, events_of, functions_of, shown_alike
 from profdiff.evidence.cell_functions import LARGEST, CellFunction, FunctionKey
 from profdiff.evidence.events import ChangedEvent
 from profdiff.evidence.kept_events import cell_events
@@ -142,6 +142,8 @@ def _functions(before: CellValue, after: CellValue) -> list[CellFunction]:
     """Those whose own delta goes the way of the whole, the largest first; of two recordings they
     are matched by name. Nothing where a recording does not tell."""
     try:
+        if not shown_alike(before.cell, before.label, after.cell, after.label):
+            return []
         old, new = _per_op(before), _per_op(after)
     except ProfdiffError:
         return []

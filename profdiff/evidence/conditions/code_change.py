@@ -136,7 +136,7 @@ def _named(comparison: Comparison, name: str) -> list[int]:
 def _where(comparison: Comparison, found: Inlining, rows: Sequence[int], kernel: int) -> str:
     """How a kernel executes a function, in words."""
     if not found.known[kernel]:
-        return "inlined functions are not visible: no debug ELF"
+        return "inlined functions are not visible"
     into = sorted({caller for row in rows for caller in found.callers[kernel].get(row, ())})
     names = [comparison.functions[row].name for row in into]
     copies, called = int(found.copies[rows, kernel].sum()), found.called[rows, kernel].any()

@@ -14,6 +14,7 @@ _WHY = {
     "record --vary-state tells whether it holds",
     "depends on state": "the change depends on state",
 }
+_COPIES = "inlined copies of the event's functions are not known"
 
 
 class EventChanges:
@@ -61,7 +62,7 @@ class EventChanges:
             high=high / base if base else math.nan,
             difference=(low, high),
             decided=change.verdict == "exact",
-            undecided=_WHY.get(change.verdict, ""),
+            undecided=_WHY.get(change.verdict, "") if table.counts_copies(kernel) else _COPIES,
             note="" if row.context == "own" else "beside the workload",
             ops=ops if condition.unit == "%" else None,
             at=at,

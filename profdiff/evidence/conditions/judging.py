@@ -29,6 +29,7 @@ from profdiff.evidence.conditions.sharing_change import SharingChanges
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics import Verdict
 from profdiff.profile.sharing.runs import NOT_RECORDED
+from profdiff.session.inlines import folded, told
 from profdiff.session.kinds import ARCHITECTURE, PartKind
 
 # By part, "" where there is one only: what was found at each setting.
@@ -69,7 +70,9 @@ def judge(
             check_data(condition)
         else:
             names = {name for part in parts.values() for name in part.code} if code else set[str]()
-            check_names(condition, metrics, functions, names)
+            # Of a kernel whose inlined functions are not shown, the name may be one of those.
+            hidden = {condition.what} if any(part.folds for part in parts.values()) else set[str]()
+            check_names(condition, metrics, functions | hidden, names)
         for part in parts.values():
             if happens:
                 changes = part.of_events(condition)
@@ -127,6 +130,14 @@ class _Part:
         self.labels = [kernel.label for kernel in found[0].results.kernels][1:]
         self.metrics = measured_change.metric_names(found)
         self.functions = {name for one in found for name in measured_change.function_names(one)}
+        self.folds = folded(found[0].manifest.compared)
+        self._shown = {
+            function.name
+            for one in found
+            for comparison in one.comparisons
+            for function in comparison.functions
+            if function.object not in self.folds
+        }
 
     @property
     def code(self) -> set[str]:
@@ -136,6 +147,7 @@ class _Part:
     def changes(self, condition: Condition, *, code: bool) -> Iterator[MeasuredChange]:
         """At every setting, on every kernel but the base."""
         absent = condition.function and condition.what not in self.functions
+        hidden = self.folds and condition.function and condition.what not in self._shown
         for found, of_code in zip(self._found, self._code, strict=True):
             if absent:
                 changes = self._absent(condition, found)
@@ -143,6 +155,9 @@ class _Part:
                 changes = of_code.changes(condition)
             else:
                 changes = measured_change.changes(found, condition)
+            if hidden:
+                why = "; ".join(told(found.manifest.compared))
+                changes = (replace(one, decided=False, undecided=why) for one in changes)
             yield from self._told(condition, found, changes)
 
     def accesses(self, name: str) -> bool:

@@ -30,6 +30,7 @@ from profdiff.profile.function_identity import Function
 from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.profile.recordings import Recordings
 from profdiff.profile.self_counts import SelfCounts, exact_collector
+from profdiff.session import inlines
 from profdiff.session.manifest import Kernel
 from profdiff.session.points import Setting, settings
 from profdiff.session.session import Session
@@ -146,6 +147,8 @@ class SuiteResults:
         if not counts.kept and gathered.profiled:
             cells = units.counted(len(chosen), "cell")
             tell(f"{workload.name}: reads the recordings of {cells}")
+        blind = inlines.told(session.compared) if session.profiling else []
+        self.problems += [one for one in blind if one not in self.problems]
         for name, setting in chosen:
             row = gathered.cell(name, workload, part, setting)
             if not row.begun and not self.suite.asks(name, workload):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.base.errors import InputError, SessionError
@@ -23,6 +24,7 @@ from profdiff.profile.events.table import by_name, digest, events
 from profdiff.profile.kept_functions import fingerprint, fits
 from profdiff.profile.runs import median_run, paired
 from profdiff.profile.self_counts import exact_collector
+from profdiff.session import inlines
 from profdiff.session.points import Setting, settings
 from profdiff.session.session import Session
 from profdiff.symbolization import column_file
@@ -98,6 +100,8 @@ class KeptEvents(msgspec.Struct, frozen=True):
     counts: NDArray[np.int64]
     interrupts: NDArray[np.int64]
     told: Told | None = None
+    #: whether inlined copies of the events' functions are counted on all kernels
+    copies: bool = True
 
     @staticmethod
     def of(session: Session) -> "KeptEvents | None":
@@ -109,7 +113,7 @@ class KeptEvents(msgspec.Struct, frozen=True):
         except SessionError:
             return None
         own = kept.table == digest() and fits(session, kept.runs, kept.labels)
-        return kept if own else None
+        return replace(kept, copies=inlines.all_shown(session.compared)) if own else None
 
     def at(self, point: int, state: int = 0) -> Here | None:
         """At the setting with that point in a state; None where nothing is."""

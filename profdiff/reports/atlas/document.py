@@ -38,6 +38,7 @@ def build(
     remarks = [f"{len(apart)} machines or workloads: {_APART}"] if len(apart) > 1 else []
     remarks += [f"{one.name} is damaged, and left out: {one.why}" for one in left_out]
     remarks += _left_out(sources)
+    remarks += [f"{one.name}: {told}" for one in sources for told in one.results.problems]
     remarks += maker.remarks
     metrics = [one.metric for one in found if one.metric]
     return atlas.Atlas(

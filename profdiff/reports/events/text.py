@@ -139,8 +139,8 @@ def notes(document: EventsDocument) -> list[str]:
     blind = [one.label for one in document.kernels if not one.inlines_visible]
     if blind:
         told.append(
-            f"{units.listed(blind)}: no debug ELF tells which functions are inlined, so that "
-            "numbers can be too small."
+            f"{units.listed(blind)}: which functions are inlined is not known, so that numbers can "
+            "be too small, and no difference is certain."
         )
     return [" ".join(told)]
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from profdiff.base import units
 from profdiff.profile.comparison import Comparison
+from profdiff.session import inlines
 
 
 class FrameName(NamedTuple):
@@ -29,6 +30,7 @@ def frame_names(comparison: Comparison) -> list[FrameName]:
 
 
 def described(comparisons: Sequence[Comparison]) -> str:
-    """What a file of these comparisons is called: its kernels."""
+    """What a file of these comparisons is called: its kernels, and what of them is not shown."""
     labels = comparisons[0].labels
-    return f"{labels[0]} against {', '.join(labels[1:])}" if labels[1:] else labels[0]
+    name = f"{labels[0]} against {', '.join(labels[1:])}" if labels[1:] else labels[0]
+    return "; ".join([name, *inlines.told(comparisons[0].manifest.compared)])

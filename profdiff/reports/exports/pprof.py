@@ -13,6 +13,7 @@ from profdiff.base.errors import InputError
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.exports.frame_names import FrameName, frame_names
 from profdiff.reports.exports.stack_paths import LEFT_OUT, MOST_FRAMES, stack_paths
+from profdiff.session import inlines
 
 
 def render(comparisons: Sequence[Comparison]) -> bytes:
@@ -63,6 +64,8 @@ def render(comparisons: Sequence[Comparison]) -> bytes:
         name = string(frame.name)
         fields = ((1, number), (2, name), (3, name), (4, string(frame.file)))
         _message(out, 5, _fields(*fields, (5, frame.line)))
+    for text in inlines.told(comparison.manifest.compared):
+        out += _fields((13, string(text)))
     for text in strings:
         _message(out, 6, text.encode(errors="backslashreplace"))
     return gzip.compress(bytes(out), mtime=0)

@@ -13,7 +13,7 @@ from profdiff.evidence.beside import of_comparison
 from profdiff.evidence.iterations import left_out
 from profdiff.evidence.lengths import Lengths
 from profdiff.profile.comparison import Comparison, Repetitions
-from profdiff.session import points
+from profdiff.session import inlines, points
 from profdiff.session.manifest import Manifest, Run
 from profdiff.views.kernels.machine import guest
 from profdiff.views.record import Record, side
@@ -199,15 +199,11 @@ def _sampled(group: list[Comparison]) -> list[Remark]:
 
 
 def _inlines(comparison: Comparison) -> Iterator[str]:
-    visible = comparison.inlines_visible
-    for label, known in zip(comparison.labels, visible, strict=True):
-        if not known:
-            yield f"{label}: no debug ELF, so inlined functions are not visible"
-    if not all(visible) and any(visible):
-        yield (
-            "kernels with and without a debug ELF cannot be compared function by function: where "
-            "inlined functions are not visible, they count as their callers"
-        )
+    """Of kernels none of which shows any; where some do, it is the first of all cautions."""
+    if inlines.VMLINUX not in inlines.folded(comparison.manifest.compared):
+        for label, known in zip(comparison.labels, comparison.inlines_visible, strict=True):
+            if not known:
+                yield f"{label}: no debug ELF, so inlined functions are not visible"
 
 
 def _repeated(comparison: Comparison, label: str, repetitions: Repetitions) -> Iterator[str]:

@@ -6,9 +6,19 @@ use super::merge::{Merged, Merger};
 use super::symbols::{covering, sorted};
 use crate::budget::Budget;
 use crate::build_id::BuildId;
-use crate::dwarf::{convert, Debug, DebugData};
+use crate::dwarf::{convert, Debug, DebugData, Node, NONE};
 use crate::elf::Elf;
 use crate::{Error, Result};
+
+/// Of so few functions, debug information may tell that none was inlined.
+const FEW_FUNCTIONS: usize = 64;
+
+/// Whether debug information tells where functions were inlined. Lines alone, or units without
+/// functions (assembly, split DWARF), do not; what a compiler made of a whole kernel has some.
+fn tells_inlines(nodes: &[Node]) -> bool {
+    let inlined = nodes.iter().any(|node| node.parent != NONE);
+    inlined || (1..FEW_FUNCTIONS).contains(&nodes.len())
+}
 
 /// Convert an ELF file into the bytes of its index.
 pub(crate) fn build(path: &Path, elf: &Elf<'_>, budget: &Budget) -> Result<Vec<u8>> {
@@ -49,7 +59,7 @@ pub(crate) fn build(path: &Path, elf: &Elf<'_>, budget: &Budget) -> Result<Vec<u
     let offsets: Vec<u32> = std::iter::once(0).chain(ends).collect();
     let build_id = elf.build_id();
     let build_id = build_id.as_ref().map_or(&[][..], BuildId::bytes);
-    let inlines = [u8::from(!debug.headers.is_empty())];
+    let inlines = [u8::from(tells_inlines(&nodes))];
     let text: Vec<_> = elf.text().collect();
     Ok(written([
         (Column::BuildId, Values::bytes(build_id)),

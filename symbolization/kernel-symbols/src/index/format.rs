@@ -7,7 +7,7 @@ use crate::little_endian::{u32_at, u64_at};
 pub(crate) const MAGIC: &[u8; 8] = b"PDSYMIDX";
 
 /// Raised whenever the layout, or what is put into it, changes.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 
 /// The columns of an index file, in their order. A column is an array of little-endian integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(crate) const VERSION: u32 = 3;
 pub(crate) enum Column {
     /// Build id bytes.
     BuildId,
-    /// One byte: 1 if the file had debug information.
+    /// One byte: 1 if the file tells where functions were inlined.
     Inlines,
     /// u32 offsets into `StringBytes`, one more than there are strings.
     StringOffsets,

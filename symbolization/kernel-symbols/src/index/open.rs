@@ -74,7 +74,7 @@ impl SymbolIndex {
         self.build_id.as_ref()
     }
 
-    /// Whether there was debug information to expand inlined functions from.
+    /// Whether the file tells where functions were inlined.
     pub fn has_inlines(&self) -> bool {
         self.column(Column::Inlines).first() == Some(&1)
     }
