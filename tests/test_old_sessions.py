@@ -82,7 +82,10 @@ def comparable(document: dict[str, Any], results: Any) -> dict[str, Any]:
             }
         )
     for result in results:
+        assert not result.pop("state", 0)
         for kernel in result["kernels"]:
+            # Nor were iterations counted apart.
+            assert (kernel["change"] or {}).pop("iterated", None) is None
             # Nothing was seen in varied states then.
             assert not kernel.pop("states", {})
             assert (kernel["change"] or {}).pop("states", 1) == 1

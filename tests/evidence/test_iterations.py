@@ -192,6 +192,8 @@ def test_of_guests(old_kernel: Path, new_kernel: Path, qemu: Qemu, tmp_path: Pat
     shown = f"{100 * (new.each_iteration / old.each_iteration - 1):+.1f}%"
     assert shown.startswith("-9")
     assert f"{shown} {EACH}" in _text(session).partition(". workload: ")[0]
+    own = _text(session, "--user-only").partition(". workload: ")[0]
+    assert "in user space" in own and EACH in own
     for what in ("total", "user", "main"):
         condition = f"instructions:{what} > +5%"
         done = profdiff(

@@ -79,7 +79,7 @@ def mostly(cell: SuiteCell, label: str) -> SuiteCellFunction | None:
 
 def worsening(document: SuiteDocument, change: SuiteChange) -> float:
     """The logarithm of the ratio, above 0 for the worse: so twice as much is as large as half.
-    Endless where one side is nothing. Of a change that depends on state it is the least."""
+    Endless where one side is nothing. Where a change depends on state, the least one counts."""
     sign = 1 if document.better == "lower" else -1
     relative = change.relative
     if change.verdict == "depends on state" and change.low is not None and change.high is not None:
