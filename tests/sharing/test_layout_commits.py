@@ -111,7 +111,8 @@ def test_the_commit_brings_a_pointer_beside_a_counter_and_the_padding_parts_them
         kernel: shared.bystander_reads(kernel, "lruvec.pgdat", AGE)
         for kernel in ("before", "guarded", "padded", "tried", "cured")
     }
-    assert reads.pop("guarded") > 500
+    # However often an operation loads it, its vCPU waits for the line once.
+    assert reads.pop("guarded") == pytest.approx(1, abs=0.05)
     assert set(reads.values()) == {0}
     assert {AGE, "lruvec.pgdat"} <= set(shared.in_line("guarded", AGE))
     assert shared.transfers("guarded", AGE) == pytest.approx(1, abs=0.05)

@@ -43,6 +43,8 @@ LAYOUTS: dict[str, Layout] = {
 COUNT = Site("f_count.counter", 1, "fget", does=BOTH, type="file", nested=["atomic64_t:counter"])
 MODE = Site("f_mode", 1, "vfs_read", type="file", offset=12)
 
+OTHER = Site("f_op", 1, "vfs_open", type="file", offset=16, does=BOTH)
+
 
 def both(site: Site, offset: int, *, store: bool = True, misses: int = OPS // 2) -> list[On]:
     """Each of two vCPUs accesses the same bytes once an operation."""
@@ -100,6 +102,86 @@ def test_bystanders_read_what_nobody_writes(tmp_path: Path) -> None:
     # Only one vCPU writes, and it reads its own line.
     lines = [MadeLine(HEAP, [On(COUNT, 0, 0, store=True), On(MODE, 0, 12, size=4)])]
     assert not made.named(one(lines, tmp_path))["file.f_count"].sums[0].bystanders
+
+
+def test_bystanders_wait_no_oftener_than_the_line_changes_hands(tmp_path: Path) -> None:
+    # Both read the mode five times an operation; one vCPU stores to the counter once in the window.
+    reads = [On(MODE, vcpu, 12, size=4, count=5 * OPS // 2) for vcpu in (0, 1)]
+    seldom = [On(COUNT, 0, 0, store=True, count=1), *reads]
+    (row,) = made.named(one([MadeLine(HEAP, seldom)], tmp_path)).values()
+    assert row.sums[0].bystander_reads == 1
+    lines = [MadeLine(HEAP, [*both(COUNT, 0), *reads, *both(OTHER, 16, store=False)])]
+    sums = made.named(one(lines, tmp_path))["file.f_count"].sums[0]
+    assert sorted(sums.bystanders.values()) == [OPS, OPS] and sums.bystander_reads == OPS
+    # A few stores to what is read leave most of the reads.
+    lines[0] = MadeLine(HEAP, [*lines[0].on, On(MODE, 0, 12, store=True, size=4, count=3)])
+    sums = made.named(one(lines, tmp_path))["file.f_count"].sums[0]
+    assert sorted(sums.bystanders.values()) == [OPS - 2 * 3, OPS]
+
+
+def test_what_vcpus_share_names_the_line_not_what_one_writes_most(tmp_path: Path) -> None:
+    alone = [On(OTHER, 0, 16, store=True, count=20 * OPS), On(MODE, 1, 12, count=OPS, size=4)]
+    (row,) = made.named(one([MadeLine(HEAP, [*both(COUNT, 0), *alone])], tmp_path)).values()
+    assert (row.name.path, row.sums[0].false) == ("f_count", 0)
+
+
+def test_nothing_is_called_false_without_an_access(tmp_path: Path) -> None:
+    only = On(COUNT, 0, 0, store=True)
+    for on in ([], [only], [only, On(MODE, 1, 12, count=0)]):
+        sums = next(iter(made.named(one([MadeLine(HEAP, on)], tmp_path)).values())).sums[0]
+        assert (sums.transfers, sums.false, sums.untold) == (OPS, 0, OPS)
+
+
+def test_a_line_is_one_row_whichever_field_is_written_most(tmp_path: Path) -> None:
+    """Both kernels write both fields of a line, each another one more often."""
+    wakeup, reset = (Site(path, 1, "wake", does=BOTH, type="file") for path in ("f_mode", "f_op"))
+    wakeup, reset = wakeup._replace(offset=12), reset._replace(offset=16)
+    kernels = {
+        label: [
+            MadeLine(
+                HEAP + 4096 * line,
+                [
+                    *(On(wakeup, vcpu, 12, store=True, size=4, count=first) for vcpu in (0, 1)),
+                    *(On(reset, vcpu, 16, store=True, count=second) for vcpu in (0, 1)),
+                ],
+            )
+            for line, (first, second) in enumerate(counts)
+        ]
+        for label, counts in (("base", [(50, 40), (50, 40)]), ("new", [(50, 40), (40, 50)]))
+    }
+    (row,) = made.table(kernels, tmp_path, LAYOUTS).rows()
+    assert [one.transfers for one in row.sums] == [2 * OPS, 2 * OPS]
+    assert {one.path for one in row.fields} == {"f_mode", "f_op"}
+    assert row.changes[0].sure and row.changes[0].transfers == (0, 0, 0)
+
+
+def test_functions_that_were_renamed_count_as_themselves(tmp_path: Path) -> None:
+    base, new = (
+        [MadeLine(HEAP, both(unknown(name), 0))] for name in ("pipe_read", "anon_pipe_read")
+    )
+    found = made.table({"base": base, "new": new}, tmp_path, LAYOUTS)
+    (row,) = found.rows()
+    assert found.function(row.name.function).name == "anon_pipe_read"
+    assert row.changes[0].sure and row.changes[0].transfers.delta == 0
+    # What has a name on one kernel is not called a change where renamed functions access it.
+    known = Site("f_op", 1, "pipe_write", does=BOTH, type="file", offset=16)
+    lost = [MadeLine(HEAP, both(unknown("anon_pipe_get_page"), 16))]
+    base = [MadeLine(HEAP, both(known, 16))]
+    rows = made.named(made.table({"base": base, "new": lost}, tmp_path, LAYOUTS))
+    assert [one.changes[0].sure for one in rows.values()] == [False, False]
+
+
+def test_what_other_lines_tell_of_an_instruction_holds(tmp_path: Path) -> None:
+    """The first line names the file, of which the others see two fields."""
+    mode, operations = unknown("vfs_read", BOTH), unknown("vfs_write", BOTH)
+    seen = [*both(mode, 12), *both(operations, 16)]
+    named = MadeLine(HEAP, [On(COUNT, 0, 0, count=1), *seen])
+    alone = [On(each.site, each.vcpu, each.offset + 24, each.store) for each in seen]
+    rows = made.named(one([named, MadeLine(HEAP + 4096, alone)], tmp_path))
+    assert sum(row.sums[0].transfers for name, row in rows.items() if "file" in name) == 2 * OPS
+    # One of them is not enough.
+    rows = made.named(one([named, MadeLine(HEAP + 4096, alone[:2])], tmp_path))
+    assert "unnamed.vfs_read" in rows
 
 
 def test_fields_of_one_type_on_two_lines_are_two_rows(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ class _Run:
     ) -> None:
         self._lines, self._code, self._programs = lines, code, programs
         self._records = Records(accesses)
-        self._ops = _ops(lines)
+        self._ops, self._complete = _ops(lines), lines.ops.tolist()
         self._persistent = PERSISTENT * max(lines.all_ops, 1)
         instructions = Instructions(accesses, lines.address)
         self.touched = led_by_calls(_touched(lines, instructions), lines, instructions)
@@ -148,7 +148,7 @@ class _Run:
         else:
             of = self._line_names(line, touched)
             names = [of.of(one) for one in touched]
-        uses = Uses(touched, names, self._ops.get(line, {}), size)
+        uses = Uses(touched, names, self._ops.get(line, {}), self._complete, size)
         sharing = uses.sharing()
         named = self._main(touched, names, sharing)
         if of is None and not named.name.known:

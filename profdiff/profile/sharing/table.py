@@ -120,11 +120,13 @@ class SharingTable:
         return sorted(found, key=lambda one: (-max(one.counts), one.name))
 
     def _is_sure(self, name: Name, row: SharingRow, kernel: int) -> bool:
-        """Whether no other name stands for the same bytes on the base or on another kernel."""
-        sides = [row.sums[at].bystanders for at in (0, kernel)]
-        fewer = min(sides, key=lambda one: one[name])
-        if not name.known:
-            return not any(one.known for side in sides for one in side)
+        """Whether no other name stands for the same bytes on the base or on another kernel, and
+        the one with fewer reads does not write them."""
+        sides = [row.sums[at] for at in (0, kernel)]
+        side = min(sides, key=lambda one: one.bystanders[name])
+        fewer = side.bystanders
+        if not name.known or name in side.written:
+            return not any(one.known for own in sides for one in own.bystanders)
         absent = [self._lacks(name, at) for at in (0, kernel)]
         return not any(
             count

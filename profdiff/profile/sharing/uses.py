@@ -31,13 +31,14 @@ class Parts(NamedTuple):
 
 class Uses:
     """Of one line. ``names``: of ``touched``; ``ops``: by vCPU, what was counted of the line; what
-    is missing there was not counted."""
+    is missing there was not counted, but is in the ``complete`` operations of each vCPU."""
 
     def __init__(
         self,
         touched: Sequence[Touched],
         names: Sequence[Named | None],
         ops: Mapping[int, Ops],
+        complete: Sequence[int],
         line_size: int,
     ) -> None:
         self._touched, self._names = touched, names
@@ -51,7 +52,11 @@ class Uses:
             for byte in range(one.offset, min(one.offset + one.size, line_size)):
                 self._all[one.vcpu][byte] += one.times
                 self._stores[one.vcpu][byte] += one.times if one.store else 0
-        known = {vcpu: ops.get(vcpu, Ops(accesses[vcpu], stores[vcpu])) for vcpu in self.vcpus}
+        known = {
+            vcpu: ops.get(vcpu)
+            or Ops(*(min(one[vcpu], complete[vcpu]) for one in (accesses, stores)))
+            for vcpu in self.vcpus
+        }
         self._waits = {
             vcpu: min(known[vcpu].touching, self._others(known, vcpu)) for vcpu in self.vcpus
         }
