@@ -174,13 +174,14 @@ def run_guests(
     calls: bool = True,
     append: str = "",
     restored: bool = True,
+    memory: int = 512,
 ) -> list[GuestResult]:
     """Run ``command`` in ``count`` guests on the kernel ``image``, as many side by side as this
     process may have, and wait for their ends; the files of guest i go to ``folder/i``. Not
     ``restored``, each guest boots."""
     folders = cache_folder("workloads"), initramfs.guest_resources()
     workload = prepare(command, [], *folders, qemu.architecture)
-    settings = Guest(memory=512, append=append, settle=settle, timeout=300, restored=restored)
+    settings = Guest(memory=memory, append=append, settle=settle, timeout=300, restored=restored)
     runs: list[Running] = []
 
     def running() -> int:

@@ -113,8 +113,13 @@ class Exact(Collector):
         except ProfdiffError as error:
             mended = newer(architecture.emulator)
             return [Finding("exact counts", "missing", str(error), mended)]
-        found = [Finding("exact counts", "ok", f"plugin API {qemu.plugin_api}: {qemu.version}")]
-        if qemu.plugin_api == 1 and (command := newer(architecture.emulator)):
+        told = f"plugin API {qemu.plugin_api}: {qemu.version}, {qemu.program}"
+        found = [Finding("exact counts", "ok", told)]
+        command = newer(architecture.emulator)
+        if qemu.without and architecture.flaw:
+            told = f"guests go without it, since this QEMU loses {architecture.flaw.told}"
+            found.append(Finding(" ".join(qemu.without), "note", told, command))
+        if qemu.plugin_api == 1 and command:
             told = "for --probe, and to count as another machine with QEMU 10 does"
             found.append(Finding("newer QEMU", "note", told, command))
         return found

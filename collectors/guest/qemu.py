@@ -141,7 +141,7 @@ def find_emulator(architecture: Architecture, program: Path | None = None) -> Qe
 
     Raises MissingError.
     """
-    qemu = _found(architecture, program)
+    qemu = _found(architecture, program or find_program(architecture.emulator))
     if architecture.is_host and os.access("/dev/kvm", os.R_OK | os.W_OK) and _kvm_works(qemu):
         return replace(qemu, kvm=True, without=())
     return qemu if program else _or_another(qemu, lambda other: other)
@@ -155,7 +155,8 @@ def find_qemu(
 
     Raises MissingError.
     """
-    qemu = _with_plugin(_found(architecture, program), plugins)
+    first = _found(architecture, program or find_program(architecture.emulator))
+    qemu = _with_plugin(first, plugins)
     return qemu if program else _or_another(qemu, lambda other: _with_plugin(other, plugins))
 
 
@@ -203,8 +204,7 @@ def _or_another(qemu: Qemu, taken: Callable[[Qemu], Qemu]) -> Qemu:
 
 
 @cache
-def _found(architecture: Architecture, program: Path | None) -> Qemu:
-    path = program or find_program(architecture.emulator)
+def _found(architecture: Architecture, path: Path) -> Qemu:
     version = _version(path)
     qemu = Qemu(path, version, architecture, _firmware(path), sandbox=_sandbox(path))
     flaw = architecture.flaw
@@ -216,12 +216,11 @@ def _has(qemu: Qemu, flaw: Flaw) -> bool:
     with TemporaryDirectory() as folder:
         rom = Path(folder, "rom")
         rom.write_bytes(flaw.rom)
-        machine = ["-M", qemu.architecture.machine, "-accel", "tcg", "-cpu", qemu.architecture.cpu]
-        machine += [*_NO_DEVICES, "-no-reboot", *flaw.arguments, "-bios", escaped(rom)]
+        command = [str(qemu.program), *qemu.own_arguments, *_NO_DEVICES, "-no-reboot"]
+        command += ["-M", qemu.architecture.machine, "-accel", "tcg", "-bios", escaped(rom)]
+        command += ["-cpu", qemu.architecture.cpu, *flaw.arguments]
         try:
-            return (
-                _done([str(qemu.program), *qemu.own_arguments, *machine]).returncode != flaw.right
-            )
+            return _done(command).returncode != flaw.right
         except MissingError:
             return True
 
