@@ -24,7 +24,7 @@ from profdiff.session.manifest import Manifest, Run
 from profdiff.session.points import Setting
 from profdiff.session.session import Session
 from profdiff.session.state import compare_states
-from profdiff.views.results.notes import notes
+from profdiff.views.results.notes import iterations
 
 _LARGEST = 3
 # Lines of output that a failed run shows, of so many bytes.
@@ -47,7 +47,7 @@ def lines(session: Session) -> list[str]:
     state = compare_states(session, results.runs)
     told += huge_pages.lacking(session, comparisons[0].facts, setting, state) if comparisons else []
     told += cautions(session, setting, state)
-    told += [one.text for one in notes(results) if one.kind == "iterations"]
+    told += [one.text for one in iterations(results)]
     found = experiment.tables(results, setting, terminal.columns())
     found = found or [line for one in comparisons for line in _totals(one)]
     for one in comparisons:

@@ -104,8 +104,8 @@ def _of_profile(
 
 
 def _extra(comparison: Comparison, condition: Condition) -> list[float] | None:
-    """Of each kernel, the iterations that the counts leave out of what a condition is about; None
-    where they are not known."""
+    """How many iterations the counts of each kernel leave out, of what a condition is about; None
+    where that is not known."""
     side = {"kernel": True, "user": False}.get("" if condition.function else condition.what)
     function = condition.what if condition.function else ""
     ops = (comparison.ops or 1) if condition.unit == "/op" else 1

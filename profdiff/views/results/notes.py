@@ -55,7 +55,7 @@ def notes(results: Results) -> list[Note]:
 
 def _notes(results: Results) -> Iterator[Note]:
     manifest, every = results.manifest, results.every
-    yield from _iterations(results)
+    yield from iterations(results)
     yield Note(kind="boots", text=_boots(results))
     if any(run.boot for run in manifest.runs):
         text = "runs on a machine without a reboot between them count as one boot"
@@ -84,7 +84,7 @@ def _notes(results: Results) -> Iterator[Note]:
         yield Note(kind="floor", text=text)
 
 
-def _iterations(results: Results) -> Iterator[Note]:
+def iterations(results: Results) -> Iterator[Note]:
     """Which changes differ in sign or relevantly where each iteration counts."""
     several = len(results.kernels) > 2
     told = [
