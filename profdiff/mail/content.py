@@ -28,6 +28,7 @@ from profdiff.mail.letter import (
 )
 from profdiff.mail.reproducer import Reproducer
 from profdiff.profile.sharing.recorded import is_all
+from profdiff.session.held import held
 from profdiff.views.bisection import sentences
 from profdiff.views.blame import Blame
 from profdiff.views.claims import checklist
@@ -79,7 +80,7 @@ def refuse_accident(findings: Findings) -> None:
     if found.change.alone:
         raise InputError(
             f"--regression: {label}: {states.told(findings, label, found.change)}, and may be an "
-            f"accident of it; to see it in others: {_again(findings)}"
+            f"accident of it; to see it in others{_again(findings)}"
         )
     if found.change.verdict is Verdict.UNSURE and found.change.counted:
         raise InputError(
@@ -88,8 +89,12 @@ def refuse_accident(findings: Findings) -> None:
 
 
 def _again(findings: Findings) -> str:
-    """The command that records a session in varied states, too."""
+    """The command that records a session in varied states, too. A suite repeats what changed by
+    more, a bisection too; their workload's file may lie elsewhere."""
     words = list(findings.manifest.command)
+    suite = any(word.partition("=")[0] == "--suite" for word in words)
+    if suite or words[1:2] != ["record"]:
+        return f", record its workload by itself with --vary-state {states.MORE}"
     end = words.index("--") if "--" in words else len(words)
     given, command = words[:end], words[end:]
     kept: list[str] = []
@@ -101,8 +106,8 @@ def _again(findings: Findings) -> str:
     kept += ["--vary-state", str(states.MORE)]
     folder = findings.session.folder if findings.session else None
     if folder is not None and not {"-o", "--output"} & {one.partition("=")[0] for one in kept}:
-        kept += ["-o", str(folder)]
-    return units.printable(shlex.join([*kept, *command]))
+        kept += ["-o", str(folder.parent if held(folder.parent) == "parts" else folder)]
+    return f": {units.printable(shlex.join([*kept, *command]))}"
 
 
 def letter(findings: Findings, wishes: Wishes) -> Letter:

@@ -308,6 +308,10 @@ def test_a_change_of_one_state_is_never_without_it(tmp_path: Path) -> None:
         "--regression: new: the change was seen in one state, and may be an accident of it; to see "
         "it in others: profdiff record -o 'a b' --vary-state 4 -- ./w"
     )
+    suite = m.replace(session.manifest, command=["profdiff", "record", "--suite", "syscalls"])
+    session.save(suite)
+    refused = error_line(profdiff(*words, "--regression", status=2))
+    assert refused.endswith("in others, record its workload by itself with --vary-state 4")
 
 
 def test_a_step_of_a_ladder_says_so(tmp_path: Path) -> None:
