@@ -149,7 +149,8 @@ class Measured(Part, frozen=True, kw_only=False):
     """One metric of a run: its values, one for each execution of the workload in that boot.
     ``is_total``: they are of the whole window, so that operations divide them; what a workload says
     of itself is not. ``counted_part``: of the time, in how much it was counted, or of how much the
-    values are; below 1 totals are scaled."""
+    values are; below 1 totals are scaled. ``scheduled``: which vCPU runs when decides much of
+    it."""
 
     name: Text
     unit: Text
@@ -157,3 +158,4 @@ class Measured(Part, frozen=True, kw_only=False):
     is_total: bool
     values: Annotated[list[Number], msgspec.Meta(min_length=1, max_length=10_000)]
     counted_part: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
+    scheduled: bool = False

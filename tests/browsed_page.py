@@ -33,6 +33,8 @@ INSPECTED = """
 Object.assign(globalThis, { state, graphs, paintTree, frameName, openFunction });
 Object.assign(globalThis, { codeList, codeOf, addressOf, accessesOf });
 Object.assign(globalThis, { openedCodes: () => opened.size });
+const nodeOf = (name) => [...tree.function].findIndex((id) => frameName(id) === name);
+Object.assign(globalThis, { said: (name) => spoken(pair, [nodeOf(name)]) });
 Object.defineProperties(globalThis, { tree: { get: () => tree }, names: { get: () => names } });
 """
 

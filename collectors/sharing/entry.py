@@ -103,7 +103,14 @@ class Sharing(Collector):
         if failure:
             return result
         measured = [
-            Measured(one.name, one.unit, one.better, False, [_per_op(values, lines)])
+            Measured(
+                one.name,
+                one.unit,
+                one.better,
+                False,
+                [_per_op(values, lines)],
+                scheduled=lines.scheduled,
+            )
             for one, values in ((TRANSFERS, lines.transfers), (MISSES, lines.line_misses))
         ]
         return replace(result, measured=measured)

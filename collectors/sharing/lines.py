@@ -18,6 +18,13 @@ from profdiff.base.errors import SessionError
 MAX_BYTES = 1 << 30
 """The largest file that is read: 20 million accesses."""
 
+PERSISTENT = 0.25
+"""A line with at least so many transfers per op lives long: its transfers do not depend on the
+schedule."""
+
+RECYCLED = 0.25
+"""What has a larger part of other, recycled lines depends on the schedule."""
+
 _HEADER = struct.Struct("<8sIIII9Q")
 _VCPU = np.dtype([("ops", "<u8"), ("instructions", "<u8")])
 _PLACE = np.dtype([("address", "<u8"), ("code", "V16")])
@@ -167,6 +174,13 @@ class SharedLines(msgspec.Struct, frozen=True, dict=True):
     def line_misses(self) -> NDArray[np.int64]:
         """int64[L]: fetches and upgrades."""
         return self.read_fetches + self.write_fetches + self.upgrades
+
+    @property
+    def scheduled(self) -> bool:
+        """Whether all transfers, or misses, depend on the schedule."""
+        recycled = self.summed | (self.transfers < PERSISTENT * max(self.all_ops, 1))
+        sums = ((one, one[recycled].sum()) for one in (self.transfers, self.line_misses))
+        return any(bool(part > RECYCLED * every.sum()) for every, part in sums)
 
     @staticmethod
     def load(path: Path) -> "SharedLines":

@@ -251,7 +251,7 @@ def mail(
     attachments: list[Attachment] = []
     if attach:
         room = letter.LIMIT - len(said.render().encode()) - _ENVELOPE
-        attachments.append(attachment.attach(attach, told.findings.comparisons, room))
+        attachments.append(attachment.attach(attach, told.findings, room))
         said = _with_notes(said, attachments)
     data = draft.compose(said, own, there, datetime.now().astimezone(), attachments)
     say(data.decode(errors="backslashreplace"), end="")

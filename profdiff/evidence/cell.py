@@ -17,7 +17,8 @@ class Cell(msgspec.Struct, frozen=True, dict=True):
     numbers. ``of_one``: its value is that of one boot, whose counts add up. ``tick_floor``: how
     much of a value timer ticks can be, None where that is not known. ``state``: the one that its
     value is of; ``extra``: of each state by boot, the iterations of repeated string instructions
-    that values leave out, none where they are not known."""
+    that values leave out, none where they are not known. ``scheduled``: which vCPU runs when
+    decides much of it."""
 
     boots: list[list[float]]
     planned: int
@@ -27,6 +28,7 @@ class Cell(msgspec.Struct, frozen=True, dict=True):
     tick_floor: float | None = 0.0
     state: int = 0
     extra: Mapping[int, Sequence[float]] = msgspec.field(default_factory=dict)
+    scheduled: bool = False
 
     @cached_property
     def medians(self) -> list[float]:

@@ -25,6 +25,7 @@ from profdiff.session.points import Cells, Setting, cells_by_state, recorded_at,
 _RULE = Rule()
 _Key = TypeVar("_Key", bound=Hashable)
 _TIMES = {"ns", "us", "ms", "s"}
+_SCHEDULED = "most lines are recycled, and which vCPU gets them depends on the schedule"
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -217,7 +218,15 @@ class _Gatherer(msgspec.Struct, frozen=True):
                 )
                 for state, runs in (self.by_state.items() if counted else ())
             }
-            return Cell(plain, planned, failed, states, counted, floor, extra=more)
+            scheduled = any(
+                one.scheduled and metric_of(one, collector) == metric
+                for point in points
+                for run in self.runs.get((label, collector, point), ())
+                for one in run.measured
+            )
+            return Cell(
+                plain, planned, failed, states, counted, floor, extra=more, scheduled=scheduled
+            )
 
         emulated = collector in self.emulated
         # Ticks take away from what is idle what they add to what executes.
@@ -302,6 +311,8 @@ class _Gatherer(msgspec.Struct, frozen=True):
         found = in_states(found, *(cell.states for cell in pair))
         floor = larger(cell.tick_floor for cell in pair)
         found = above_ticks(found, _guest_clock(pair) if result.virtual else floor, self.rule)
+        if found.verdict is not Verdict.DEPENDS and any(cell.scheduled for cell in pair):
+            return replace(found, verdict=Verdict.UNSURE, reason=_SCHEDULED)
         return replace(found, alone=self._is_alone(result, found))
 
     def _is_alone(self, result: Result, found: Estimate) -> bool:

@@ -1,12 +1,13 @@
 """Files that go along with a mail, where somebody asked for them: lists frown on attachments."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from profdiff.base.errors import InputError
+from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.exports import folded_difference, svg
+from profdiff.views.claims import answered
 
 Kind = Literal["folded", "svg"]
 
@@ -20,17 +21,20 @@ class Attachment:
     note: str
 
 
-def attach(kind: Kind, comparisons: Sequence[Comparison], room: int) -> Attachment:
+def attach(kind: Kind, findings: Findings, room: int) -> Attachment:
     """The attachment of the first metric, at most ``room`` octets. Raises InputError where there is
     nothing to show, or the picture is too large."""
+    comparisons = findings.comparisons
     if not comparisons or len(comparisons[0].labels) < 2:
         what = "only one kernel" if comparisons else "no profile"
         raise InputError(f"--attach {kind}: the session has {what}, so there is no difference")
-    return _svg(comparisons, room) if kind == "svg" else _folded(comparisons[0], room)
+    return _svg(findings, room) if kind == "svg" else _folded(comparisons[0], room)
 
 
-def _svg(comparisons: Sequence[Comparison], room: int) -> Attachment:
-    text = svg.difference(comparisons).decode(errors="backslashreplace")
+def _svg(findings: Findings, room: int) -> Attachment:
+    text = svg.difference(findings.comparisons, answered.first(findings)).decode(
+        errors="backslashreplace"
+    )
     if len(text.encode()) > room:
         raise InputError(
             f"--attach svg: the picture has {len(text.encode()):,} octets, the mail has room "

@@ -186,14 +186,18 @@ def _lkp(subject: "OfSession", target: str) -> str:
 
 def _svg(subject: "OfSession", target: str) -> bytes:
     from profdiff.reports.exports import svg
+    from profdiff.views.claims import answered
 
-    return svg.difference(subject.find().findings.comparisons)
+    found = subject.find().findings
+    return svg.difference(found.comparisons, answered.first(found))
 
 
 def _svg_side_by_side(subject: "OfSession", target: str) -> bytes:
     from profdiff.reports.exports import svg
+    from profdiff.views.claims import answered
 
-    return svg.side_by_side(subject.find().findings.comparisons)
+    found = subject.find().findings
+    return svg.side_by_side(found.comparisons, answered.first(found))
 
 
 def _speedscope(subject: "OfSession", target: str) -> bytes:

@@ -111,6 +111,14 @@ export const frameName = (id) =>
 /** @param {number} id */
 export const frameSide = (id) => (metric.functions[id] ?? unnamed(id))?.side ?? "kernel";
 
+/** How often something was called that ran for so much; NaN where that was not counted: it was
+ * inlined, or entered before the window. @param {number} calls @param {number} work */
+export const knownCalls = (calls, work) => (calls || !work ? calls : Number.NaN);
+
+/** @param {number} calls as of `knownCalls` @param {(calls: number) => string} format */
+export const formatCalls = (calls, format) =>
+  Number.isNaN(calls) ? "not counted" : format(calls);
+
 /** Of each function: calls, and the self and total counts of those of its stacks that have calls,
  * nested ones once; NaN where a caller both calls the function and has a copy of it inlined.
  * @typedef {{calls: Float64Array, self: Float64Array, total: Float64Array}} Calls */

@@ -1,6 +1,8 @@
 // Everything about one frame: beside the pointer, and in words for a screen reader.
 
-import { frameName, frameSide, metric, tree } from "./chosen.js";
+import {
+  formatCalls, frameName, frameSide, knownCalls, metric, tree,
+} from "./chosen.js";
 import { data, kernelTitle } from "../page/data.js";
 import { at, cells, clipped, element, visible } from "../page/elements.js";
 import { count, formatChange, percent, short, signed } from "../page/numbers.js";
@@ -50,12 +52,17 @@ function frameNumbers(of, nodes) {
   }
   if (of.tree !== tree || !metric.calls || nodes.length > 1) return lines;
   const [node] = nodes;
-  const [left, right] = sides(metric.calls).map((calls) => calls[node]);
-  line("calls", [left, right], count, formatChange(left, right));
+  const ran = of.both("total", node);
+  const [left, right] = sides(metric.calls).map((calls, n) => knownCalls(calls[node], ran[n]));
+  const told = (/** @type {number} */ calls) => formatCalls(calls, count);
+  if (Number.isNaN(left + right)) lines.push(["calls", told(left), told(right), "", ""]);
+  else line("calls", [left, right], count, formatChange(left, right));
   if (left || right) {
     for (const kind of kinds) {
       const [work, other] = of.both(kind, node);
-      line(`${kind} per call`, [left && work / left, right && other / right], short);
+      const each = [left ? work / left : 0, right ? other / right : 0];
+      if (!Number.isNaN(left + right)) line(`${kind} per call`, [each[0], each[1]], short);
+      else lines.push([`${kind} per call`, ...each.map((one) => (one ? short(one) : "-")), "", ""]);
     }
   }
   return lines;

@@ -1,7 +1,7 @@
 // One function: who calls it (above) and what it calls (below), both sides against each other.
 
 import {
-  callsOf, frameName, metric, pair, pairOf, ranks, tree, unhurried,
+  callsOf, formatCalls, frameName, knownCalls, metric, pair, pairOf, ranks, tree, unhurried,
 } from "../profile/chosen.js";
 import { codeSentences, drawClasses } from "../profile/classes.js";
 import { drawCode, startCode } from "../code/code_view.js";
@@ -184,9 +184,10 @@ function callSentences(id) {
   const each = (/** @type {number} */ work, /** @type {Calls} */ of) =>
     of.calls[id] && !Number.isNaN(work) ? short(work / of.calls[id]) : "-";
   return [
-    ops
-      ? sentence("calls per op", (of) => short(of.calls[id] / ops))
-      : sentence("calls", (of) => count(of.calls[id])),
+    sentence(ops ? "calls per op" : "calls", (of, label) => {
+      const calls = knownCalls(of.calls[id], metric.functions[id].total[label]);
+      return formatCalls(calls, (known) => (ops ? short(known / ops) : count(known)));
+    }),
     sentence("self per call", (of) => each(of.self[id], of)),
     sentence("total per call", (of) => each(of.total[id], of)),
   ];

@@ -119,7 +119,7 @@ def test_formats_that_repeat_a_stack_shorten_it() -> None:
 
 def test_a_picture_has_so_many_rows() -> None:
     deeper = recursive(2_000)
-    for picture in (svg.difference([deeper]), svg.side_by_side([deeper])):
+    for picture in (svg.difference([deeper], []), svg.side_by_side([deeper], [])):
         assert b"frames below the 1,000 rows that are drawn hold " in picture
         assert max(map(int, re.findall(rb'<svg [^>]* height="([0-9]+)"', picture))) < 18_000
 
@@ -129,7 +129,7 @@ def everything(comparison: Comparison) -> None:
     text.render(found, Selection(top=20), width=100)
     html.render(found)
     document.encode(document.build(found))
-    svg.difference([comparison])
+    svg.difference([comparison], [])
     list(folded_difference.files(comparison))
     speedscope.render([comparison])
     firefox.render([comparison])

@@ -298,11 +298,11 @@ def test_a_session_cannot_make_the_mail_read_other_files(tmp_path: Path) -> None
 
 
 def test_attachments_are_whole_or_say_what_is_left_out() -> None:
-    whole = attach("folded", found().comparisons, 10_000)
+    whole = attach("folded", found(), 10_000)
     assert "all stacks" in whole.note
     lines = whole.text.splitlines()
     assert "change_pte_range;commit_anon_folio_batch 0 620000" in lines
-    part = attach("folded", found().comparisons, 120)
+    part = attach("folded", found(), 120)
     assert len(part.text.encode()) <= 120
     kept = part.text.splitlines()
     assert f"the {len(kept)} of {len(lines)} stacks that differ most" in part.note

@@ -236,7 +236,7 @@ def test_the_machine_decides_what_is_bare_metal() -> None:
 
 def test_timed_runs_have_no_stacks_to_attach() -> None:
     with pytest.raises(InputError, match="the session has no profile"):
-        attach("svg", timed({"base": [STEADY], "new": [STEADY]}).comparisons, 1000)
+        attach("svg", timed({"base": [STEADY], "new": [STEADY]}), 1000)
 
 
 def test_prose_is_narrow_and_tables_are_not_wide() -> None:

@@ -255,13 +255,13 @@ def test_pictures_of_counts_below_nothing() -> None:
         assert (layout.width >= 0).all()
         assert (layout.left >= 0).all()
         assert (layout.left + layout.width <= layout.whole).all()
-    for picture in (svg.difference([made]), svg.side_by_side([made])):
+    for picture in (svg.difference([made], []), svg.side_by_side([made], [])):
         text = picture.decode()
         assert "gone" not in text.partition("</text>")[2].partition(" for ")[2]
         assert 'width="-' not in text
         assert "self: base 100, new -10, delta -110 (-110.0%)" in text
     # A picture of 1,200 with margins of 10, and one in each half of it.
-    for picture, room in ((svg.difference([made]), 1190), (svg.side_by_side([made]), 590)):
+    for picture, room in ((svg.difference([made], []), 1190), (svg.side_by_side([made], []), 590)):
         boxes = re.findall(rb'</title><rect x="([0-9.]+)" y="[0-9.]+" width="([0-9.]+)"', picture)
         starts = [float(x) % (room + 10) for x, _ in boxes]
         assert len(boxes) >= 3

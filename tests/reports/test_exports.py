@@ -259,9 +259,10 @@ def test_pictures_are_text_and_load_nothing(name: str, form: str) -> None:
     comparison = EVERY[name]
     if form == "side_by_side" and name == "one":
         with pytest.raises(InputError, match="there is one kernel"):
-            svg.side_by_side([comparison])
+            svg.side_by_side([comparison], [])
         return
-    data = getattr(svg, form)([comparison])
+    data = getattr(svg, form)([comparison], ["It is not certain."])
+    assert b">It is not certain.</text>" in data
     root = ElementTree.fromstring(data)  # noqa: S314 (our own picture)
     tags = {element.tag.partition("}")[2] for element in root.iter()}
     assert tags == {"svg", "rect", "text", "g", "title"}
@@ -280,17 +281,37 @@ def test_pictures_are_text_and_load_nothing(name: str, form: str) -> None:
 
 
 def test_frames_that_vanished_are_drawn() -> None:
-    text = svg.difference([EVERY["example"]]).decode()
+    text = svg.difference([EVERY["example"]], []).decode()
     title = re.search(r"<title>can_change_pte_writable[^<]*</title>", text)
     assert title
     assert "delta -300,000 (vanished)" in title[0]
     assert "per op -7.50" in title[0]
 
 
+def test_what_the_page_leaves_grey_is_grey() -> None:
+    """The page mixes by the root of a delta's part of the largest."""
+    rows = {"large": (0, 10**6), "small": (10**6, 10**6 + 1), "some": (0, 10**6 // 16)}
+    made = compare(
+        {
+            label: [([frame(name)], name, True, [both[side]]) for name, both in rows.items()]
+            for side, label in enumerate(("base", "new"))
+        }
+    )
+    text = svg.difference([made], []).decode()
+    fills = {
+        name: re.search(rf"<title>{name}[^<]*</title><rect [^>]*fill=\"(#\w+)\"", text)
+        for name in rows
+    }
+    (large, small, some) = (found and found[1] for found in fills.values())
+    assert small == "#ececec"
+    neutral, full, part = (int(colour[5:], 16) for colour in ("#ececec", large or "", some or ""))
+    assert part - neutral == pytest.approx((full - neutral) / 4, abs=1)
+
+
 def test_nothing_to_draw() -> None:
     nothing = compare({"base": [([frame("f")], "f", True, [0])]})
     with pytest.raises(InputError, match="nothing to draw"):
-        svg.difference([nothing])
+        svg.difference([nothing], [])
 
 
 def test_the_command_writes_all_and_reads_folded_stacks_back(tmp_path: Path) -> None:

@@ -233,3 +233,21 @@ def test_the_page_is_the_same_for_the_same_comparison() -> None:
     first, second = (html.render(findings([compare(example())])) for _ in range(2))
     assert first == second
     assert "<img" not in first
+
+
+def test_calls_of_an_inlined_frame_are_not_counted_wherever_they_stand(
+    browser: Any, tmp_path: Path
+) -> None:
+    made = counted_calls()
+    assert made.calls is not None
+    made = replace(made, calls=np.where(made.inlined, 0, made.calls))
+    page = Page(browser, made, tmp_path, 1280)
+    said = page.page.evaluate("said('new_way')")
+    assert "calls 0 in base, not counted in new" in said
+    assert "per call" not in said
+    click(page, "new_way")
+    page.page.keyboard.press("Enter")
+    assert "calls: not counted" in page.page.inner_text("#sandwich")
+    helper = page.page.evaluate("said('old_way')")
+    assert "calls 8 in base, 0 in new" in helper, "it did not run there"
+    page.close()

@@ -9,11 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_accesses import LOAD, STORE, Layout, Site
 from made_sharing import OPS, Hold, MadeLine, On
-from synthetic import KERNEL_BASE
+from synthetic import KERNEL_BASE, manifest
 
 from profdiff.collectors.sharing.lines import SharedLines
+from profdiff.evidence.results import Results
+from profdiff.evidence.statistics import Verdict
 from profdiff.profile.sharing.sums import shares
 from profdiff.profile.sharing.table import SharingTable
+from profdiff.session import manifest as m
 
 HEAP = 0xFFFF_8880_0100_0000
 BOTH, LOADS, STORES = frozenset({LOAD, STORE}), frozenset({LOAD}), frozenset({STORE})
@@ -374,6 +377,36 @@ def test_recycled_lines_depend_on_the_schedule(tmp_path: Path) -> None:
     mostly = [MadeLine(HEAP, both(COUNT, 0), transfers=75), recycled[0]]
     (row,) = made.named(one(mostly, tmp_path)).values()
     assert row.depends == [False] and row.sums[0].recycled == 24
+
+
+def test_what_runs_measured_has_the_verdict_of_their_lines(tmp_path: Path) -> None:
+    """Results know no lines, but what the collector said of them."""
+    lasting = MadeLine(HEAP, both(COUNT, 0), transfers=OPS)
+    recycled = MadeLine(HEAP + 4096, both(COUNT, 0), transfers=OPS // 5)
+    for new, depends in (([lasting], False), ([lasting, recycled], False), ([recycled], True)):
+        kernels = {"base": [lasting], "new": new}
+        total = made.table(kernels, tmp_path, LAYOUTS).total
+        assert total.depends == [False, depends]
+        runs = []
+        for label, lines in kernels.items():
+            found = made.kernel_lines(label, lines, tmp_path, LAYOUTS).lines
+            value = float(found.transfers.sum()) / OPS
+            runs.append(measured_run(label, value, scheduled=found.scheduled))
+        described = m.replace(manifest(list(kernels)), collectors=["sharing"], runs=runs)
+        (result,) = Results.gather(described).every
+        assert result.changes[1] is not None
+        verdict = result.changes[1].verdict
+        assert verdict is (Verdict.UNSURE if depends else Verdict.EXACT)
+        assert ("schedule" in result.changes[1].reason) == depends
+
+
+def measured_run(label: str, value: float, *, scheduled: bool) -> m.Run:
+    """One run that the collector summed up."""
+    (run,) = manifest([label]).runs
+    assert run.qemu is not None
+    measured = m.Measured("transfers", "lines per op", "lower", False, [value], scheduled=scheduled)
+    qemu = m.replace(run.qemu, virtual_clock=True)
+    return m.replace(run, collector="sharing", measured=[measured], qemu=qemu)
 
 
 def test_differences_are_claimed_where_they_are_certain(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import msgspec
 
 from profdiff.base.metric import INSTRUCTIONS, TIMED
 from profdiff.collectors.workload.printed_unit import usual_better
-from profdiff.evidence.results import Cell, Result, Results, is_time
+from profdiff.evidence.cell import Cell
+from profdiff.evidence.results import Result, Results, is_time
 from profdiff.evidence.statistics import Interval, Side, Verdict, share
 from profdiff.evidence.time.split import Split, split
 from profdiff.session.points import Setting

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from profdiff.collectors.sharing.lines import SharedLines
+from profdiff.collectors.sharing.lines import PERSISTENT, SharedLines
 from profdiff.profile.sharing.calls import led_by_calls
 from profdiff.profile.sharing.instructions import Instructions
 from profdiff.profile.sharing.learned import with_learned
@@ -17,7 +17,7 @@ from profdiff.profile.sharing.objects import Touched, implied, objects, weighed
 from profdiff.profile.sharing.owners import Owners, alone
 from profdiff.profile.sharing.programs import Programs
 from profdiff.profile.sharing.records import Records
-from profdiff.profile.sharing.sums import PERSISTENT, FieldUse, LineUse, Sums, shares
+from profdiff.profile.sharing.sums import FieldUse, LineUse, Sums, shares
 from profdiff.profile.sharing.uses import Ops, Uses
 from profdiff.profile.sharing.variables import Object, Variables, Vote
 from profdiff.symbolization.data_accesses import DataAccesses

@@ -5,16 +5,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from profdiff.collectors.sharing.lines import RECYCLED
 from profdiff.profile.sharing.locks import Held
 from profdiff.profile.sharing.names import Name
 from profdiff.profile.sharing.naming import Named
-
-PERSISTENT = 0.25
-"""A line with at least so many transfers per op lives long: its transfers do not depend on the
-schedule."""
-
-# A row with a larger part of recycled lines depends on the schedule.
-_RECYCLED = 0.25
 
 
 class FieldUse(msgspec.Struct, frozen=True):
@@ -79,8 +73,8 @@ class Sums(msgspec.Struct):
     def depends(self) -> bool:
         """Whether transfers or misses depend on the schedule."""
         return (
-            self.recycled > _RECYCLED * self.transfers
-            or self.recycled_misses > _RECYCLED * self.all_misses
+            self.recycled > RECYCLED * self.transfers
+            or self.recycled_misses > RECYCLED * self.all_misses
         )
 
     def add(self, other: "Sums") -> None:

@@ -11,7 +11,7 @@ from profdiff.base.errors import InputError
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.exports.flame_layout import FlameLayout
 from profdiff.reports.exports.frame_names import FrameName, frame_names
-from profdiff.views.claims import answers
+from profdiff.session import inlines
 from profdiff.views.results import recording
 
 _WIDTH = 1200
@@ -28,25 +28,27 @@ _LESS, _NEUTRAL, _MORE = (0, 114, 178), (236, 236, 236), (213, 94, 0)
 _UNRESOLVED = "#bdbdbd"
 
 
-def difference(comparisons: Sequence[Comparison]) -> bytes:
+def difference(comparisons: Sequence[Comparison], told: Sequence[str]) -> bytes:
     """One graph of the first comparison: the base against each other kernel, one below the other;
-    of a single kernel its own. Raises InputError where nothing was counted."""
+    of a single kernel its own. ``told``: what the report says first. Raises InputError where
+    nothing was counted."""
     comparison = comparisons[0]
     others = list(range(1, len(comparison.labels)))
-    drawing = _Drawing(comparison)
+    drawing = _Drawing(comparison, told)
     for kernel in others or [0]:
         drawing.graph([0, kernel] if others else [0], kernel, 0, _WIDTH)
         drawing.next_band()
     return drawing.finish()
 
 
-def side_by_side(comparisons: Sequence[Comparison]) -> bytes:
+def side_by_side(comparisons: Sequence[Comparison], told: Sequence[str]) -> bytes:
     """The base left and another kernel right, in the same order of frames and on one scale; a pair
-    for each other kernel. Raises InputError for one kernel, or where nothing was counted."""
+    for each other kernel. ``told``: as of ``difference``. Raises InputError for one kernel, or
+    where nothing was counted."""
     comparison = comparisons[0]
     if len(comparison.labels) < 2:
         raise InputError("--svg-side-by-side: there is one kernel; --svg draws it")
-    drawing = _Drawing(comparison)
+    drawing = _Drawing(comparison, told)
     for kernel in range(1, len(comparison.labels)):
         # Not the totals: stacks below nothing (two lengths) make these less than what is drawn.
         most = max(FlameLayout.of(comparison, [one]).whole for one in (0, kernel))
@@ -59,7 +61,7 @@ def side_by_side(comparisons: Sequence[Comparison]) -> bytes:
 class _Drawing:
     """Elements below each other, from ``_top`` on."""
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: Comparison, told: Sequence[str]) -> None:
         if not comparison.counts.any():
             raise InputError("there is nothing to draw: nothing was counted")
         self._comparison = comparison
@@ -72,7 +74,8 @@ class _Drawing:
         title += f"; {ops:,} ops" if ops else ""
         workload = recording.workload(comparison.manifest, comparison.setting)
         lines = [
-            *(answer.sentence for answer in answers.answers(comparison)),
+            *told,
+            *inlines.told(comparison.manifest.compared),
             f"{workload.description}: {title}",
         ]
         for text in lines:
@@ -207,10 +210,9 @@ class _Drawing:
 
 
 def _colour(delta: int, largest: int) -> str:
-    """Neutral for none, the full colour for the largest; small ones can still be told by a root."""
-    if not delta:
-        return _rgb(_NEUTRAL)
-    part = 0.15 + 0.85 * (abs(delta) / largest) ** 0.5
+    """Neutral for none, the full colour for the largest; those between by the page's root, so that
+    what it leaves grey is grey here."""
+    part = (abs(delta) / (largest or 1)) ** 0.5
     end = _MORE if delta > 0 else _LESS
     # Light enough for black text.
     mixed = (a + (b - a) * part * 0.8 for a, b in zip(_NEUTRAL, end, strict=True))

@@ -29,6 +29,12 @@ def leading(findings: Findings, side: Side | None = None) -> list[str]:
     return [*told, *same_instructions.sentences(findings), *waiting.sentences(findings)]
 
 
+def first(findings: Findings) -> list[str]:
+    """The answers of the first comparison alone."""
+    only = findings.comparisons[0]
+    return [_told(findings, only, answer) for answer in answers.answers(only)]
+
+
 def answered(findings: Findings, side: Side | None = None) -> list[str]:
     """The answer of each comparison for each kernel but the base; of exact counts with the event
     that changed by more than they did."""
@@ -41,7 +47,7 @@ def answered(findings: Findings, side: Side | None = None) -> list[str]:
 
 
 def _told(findings: Findings, comparison: Comparison, answer: Answer) -> str:
-    found = _estimate(findings, comparison, answer.label)
+    found = findings.judged(comparison, answer.label)
     if found is None:
         return answer.sentence
     one, change = found
@@ -59,18 +65,6 @@ def _told(findings: Findings, comparison: Comparison, answer: Answer) -> str:
             why = f" ({change.reason})" if change.counted else ""
             return f"It is not certain that {told.removesuffix('.')}{why}."
     return f"In {result.state(one)}, {told}" if one.state else told
-
-
-def _estimate(
-    findings: Findings, comparison: Comparison, label: str
-) -> tuple[Result, Estimate] | None:
-    """How tables judge what an answer is about; None where they do not have it."""
-    for one in findings.results.at(comparison.setting):
-        collector = comparison.runs[0].collector
-        if (one.collector, one.metric.name) == (collector, comparison.metric.name):
-            change = findings.results.change(one, label)
-            return (one, change) if change is not None else None
-    return None
 
 
 def _scattered(change: Estimate) -> bool:

@@ -158,7 +158,7 @@ def _of_result(findings: Findings, found: LargestChange) -> Claim:
     if change.alone:
         subject = f"{subject} (seen in one state)"
     if change.verdict is Verdict.UNSURE:
-        subject, sentence = f"{subject} (unsure)", f"It is not certain that {sentence}"
+        subject, sentence = _unsure(subject, sentence)
     if change.verdict is Verdict.UNCHANGED:
         sentence += f", to within {units.percent(findings.results.rule.relevance, 'g')}"
     at = f" at {result.setting.title}" if result.setting.title else ""
@@ -197,6 +197,9 @@ def _of_counts(findings: Findings) -> Claim:
     most = 1 + others.index(other)
     how = words.amount(base, other), "as" if base == other else "than"
     subject, sentence = _compared(findings, words, how, (kernels[0], kernels[most]))
+    judged = findings.judged(comparison, kernels[most].label)
+    if judged and judged[1].verdict is Verdict.UNSURE:
+        subject, sentence = _unsure(subject, sentence)
     more = [
         answer.sentence
         for one in findings.comparisons
@@ -208,6 +211,10 @@ def _of_counts(findings: Findings) -> Claim:
         sentence=f"{sentence}{where}: {words.values(base, other)}.",
         more=[*filter(None, [_by_chance(comparison, most), _largest(comparison, most)]), *more],
     )
+
+
+def _unsure(subject: str, sentence: str) -> tuple[str, str]:
+    return f"{subject} (unsure)", f"It is not certain that {sentence}"
 
 
 def _by_chance(comparison: Comparison, kernel: int) -> str:

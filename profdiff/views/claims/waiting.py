@@ -3,8 +3,8 @@ where none waits."""
 
 from profdiff.base import units
 from profdiff.base.metric import INSTRUCTIONS, MODELLED
+from profdiff.evidence.cell import Cell
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.results import Cell
 
 
 def sentences(findings: Findings) -> list[str]:

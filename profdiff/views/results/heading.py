@@ -46,9 +46,10 @@ def _of_counts(findings: Findings) -> str:
     first = findings.comparisons[0]
     base, *others = first.totals().tolist()
     labels = first.labels[1:]
-    changes = {
-        label: units.change(base, other) for label, other in zip(labels, others, strict=True)
-    }
+    changes = {}
+    for label, other in zip(labels, others, strict=True):
+        judged = findings.judged(first, label)
+        changes[label] = _told(units.change(base, other), judged and judged[1].verdict)
     largest = labels[others.index(max(others))]
     name = units.printable(first.metric.title)
     return f"{name}: {_listed(changes, largest)}, against {_short(first.labels[0])}"
@@ -77,7 +78,11 @@ def _change(change: Estimate) -> str:
         told = f"{told} ({iterated.briefly})"
     if change.alone:
         return f"{told} (seen in one state)"
-    return f"{told} (unsure)" if change.verdict is Verdict.UNSURE else told
+    return _told(told, change.verdict)
+
+
+def _told(change: str, verdict: Verdict | None) -> str:
+    return f"{change} (unsure)" if verdict is Verdict.UNSURE else change
 
 
 def _short(label: str) -> str:

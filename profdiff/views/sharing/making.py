@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from profdiff import __version__
+from profdiff.collectors.sharing.lines import PERSISTENT
 from profdiff.profile.sharing import sums as summed
 from profdiff.profile.sharing.locks import Lock
 from profdiff.profile.sharing.names import Name
@@ -55,7 +56,7 @@ def of_table(table: SharingTable, at: str = "") -> SharingDocument:
         at=at,
         unit="transfers",
         line_size=table.kernels[0].lines.line_size,
-        persistent=summed.PERSISTENT,
+        persistent=PERSISTENT,
         rows=[making.row(row) for row in rows],
         held=[
             making.held(lock, counts, table.is_sure(lock, held)) for lock, counts in held.items()
