@@ -58,7 +58,9 @@ def keep(session: Session, label: str, modules: Modules) -> None:
             keys.append(found.places.keys())
             executed.append(found.executed)
             shared = shared or run
-        elif found and found.samples and "symbols" not in run.files:
+        elif found and found.samples and "symbols" in run.files:
+            told.append(session.kernel(label).inlines or {})
+        elif found and found.samples:
             own[run.id] = f"runs/{run.id}/symbols.npz"
             resolved = _resolve(session, run, found.places, modules)
             resolved.save(session.path(own[run.id]))
