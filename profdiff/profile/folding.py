@@ -36,6 +36,8 @@ def folded(chains: Chains, objects: Collection[str]) -> Chains:
     """The same chains, but that an address in one of ``objects`` is in the function that its ELF
     symbol names, whatever is inlined there. Where one name is of several files, nothing tells a
     kernel's without debug information apart: it has none here either."""
+    if not objects or not len(chains.frames):
+        return chains
     offsets = chains.offsets.astype(np.int64)
     lengths = offsets[1:] - offsets[:-1]
     outer = np.zeros(len(chains), np.int64)

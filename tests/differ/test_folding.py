@@ -57,6 +57,8 @@ def test_nothing_is_folded_that_is_not_asked_for() -> None:
     made = chains(ROWS)
     assert folded(made, ()) is made
     assert folded(made, {"absent"}) is made
+    nameless = chains([("no-symbol", "", True, [9])])
+    assert folded(nameless, {"vmlinux"}) is nameless
 
 
 def kernel(label: str, **inlines: bool) -> Kernel:
