@@ -23,7 +23,8 @@ function lockNumbers(page, lock) {
     if (!n) return cells;
     const theirs = lock.instructions[base.label];
     const delta = page.per_op ? own / ops - theirs / base.ops : own - theirs;
-    const told = delta ? signed(delta, page.per_op ? perOperation : count) : "0";
+    const known = delta ? signed(delta, page.per_op ? perOperation : count) : "0";
+    const told = lock.unsure.includes(label) ? "?" : known;
     return [...cells, element("td", told, "number")];
   });
 }

@@ -12,8 +12,8 @@ from profdiff.profile.sharing.sums import Sums
 def joined(
     kernels: Sequence[Mapping[Name, Sums]], ops: Sequence[int]
 ) -> tuple[dict[Name, Name], dict[Name, list[Name]]]:
-    """Of each name that of its row, and of each row what makes its lines change hands, the most
-    first; of what several kernels have, by the operations of each."""
+    """The name of the row that each name belongs to; and what makes the lines of each row change
+    hands, the most first, by the operations of each kernel."""
     weights: Counter[Name] = Counter()
     written: defaultdict[Name, set[Name]] = defaultdict(set)
     for own, several in zip(kernels, ops, strict=True):

@@ -302,7 +302,7 @@ def _touched(lines: SharedLines, instructions: Instructions) -> list[list[Touche
 
 
 def _ops(lines: SharedLines) -> dict[int, dict[int, Ops]]:
-    """Of each line, by vCPU."""
+    """Those that touch each line, by vCPU."""
     found: dict[int, dict[int, Ops]] = {}
     columns = (lines.touch_line, lines.touch_vcpu, lines.touch_ops, lines.touch_writing_ops)
     for line, vcpu, touching, writing in zip(*(one.tolist() for one in columns), strict=True):

@@ -12,7 +12,7 @@ _WORDS = 2
 
 
 class Renames:
-    """Of ``matched`` functions of all kernels. ``numbers[k][f]``: which one kernel k's function f
+    """``matched``: the functions of all kernels. ``numbers[k][f]``: which one kernel k's function f
     is, one that was renamed for certain the base's. ``titles``: the newest name of those."""
 
     def __init__(self, matched: MatchedFunctions) -> None:
@@ -27,7 +27,7 @@ class Renames:
         self.titles = {old: new for new, old in same.items()}
 
     def _renamed(self, there: set[int]) -> dict[int, int]:
-        """Of a kernel's own functions, those that are one of the base's."""
+        """A kernel's own functions that are one of the base's."""
         base = self._there[0]
         by_file: defaultdict[tuple[str, str], tuple[list[int], list[int]]] = defaultdict(
             lambda: ([], [])

@@ -37,10 +37,9 @@ class Sums(msgspec.Struct):
     executed locked instructions. ``fewest`` and ``most``: the range of misses if vCPUs take other
     turns. ``misses``: fetches and upgrades by the innermost function and the innermost one that is
     not from a header. ``held``: what executes while locks on persistent lines are held.
-    ``largest``: the line with most transfers. ``bystander_reads``: how often a vCPU waits for those
-    of one line together. Of persistent lines, ``sharing``: what makes them change hands, with how
-    often, and ``written``: all that is written; ``covers``: the paths on the lines, of the same
-    record or variable."""
+    ``largest``: the line with most transfers. ``bystander_reads``: the same for all bytes of a line
+    together. ``sharing``: what makes persistent lines change hands, and how often; ``written``: all
+    that is written there; ``covers``: the paths on the lines, of the same record or variable."""
 
     transfers: int = 0
     read_fetches: int = 0

@@ -166,7 +166,7 @@ class SharingTable:
         return {lock: found[lock] for lock in sorted(found, key=lambda one: (-share(one), one))}
 
     def is_sure(self, lock: Lock, held: Mapping[Lock, Sequence[tuple[int, int]]]) -> list[bool]:
-        """Of each kernel but the base, whether the difference is known: the lock is on lines that
+        """Whether the difference is known, on each kernel but the base: the lock is on lines that
         change hands on both, and no lock that has no name can be the same as this one."""
         there = [
             any(any(counts[at]) for other, counts in held.items() if other.name == lock.name)

@@ -30,7 +30,7 @@ class Parts(NamedTuple):
 
 
 class Uses:
-    """Of one line. ``names``: of ``touched``; ``ops``: by vCPU, what was counted of the line; what
+    """One line's. ``names``: of ``touched``; ``ops``: by vCPU, what was counted of the line; what
     is missing there was not counted, but is in the ``complete`` operations of each vCPU."""
 
     def __init__(

@@ -84,6 +84,7 @@ def packed(document: SharingDocument, most: int) -> records.PageSharing:
                 function=one.function,
                 mode=one.mode,
                 instructions={label: sums.instructions for label, sums in one.kernels.items()},
+                unsure=one.unsure,
             )
             for one in locks.shown(document)[:LOCKS]
         ],

@@ -107,12 +107,14 @@ class SharedRow(Record, frozen=True):
 
 
 class HeldLock(Record, frozen=True):
-    """The kernel's instructions while a function holds a lock."""
+    """The kernel's instructions while a function holds a lock. ``unsure``: the kernels whose
+    difference to the base is not certain."""
 
     name: str
     function: str
     mode: Mode
     instructions: Counts
+    unsure: list[str]
 
 
 class PageSharing(Record, frozen=True):
