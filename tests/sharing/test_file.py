@@ -27,8 +27,10 @@ _LINES = [
 ]
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(made.encoded(_LINES, ops=51))
+@pytest.mark.parametrize("version", [2, 3])
+def test_what_is_written_is_read(tmp_path: Path, version: int) -> None:
+    """Also what was written before programs' addresses were."""
+    (tmp_path / "file").write_bytes(made.encoded(_LINES, ops=51, version=version))
     found = SharedLines.load(tmp_path / "file")
     assert (found.kind, found.ops_by, found.line_size) == ("marks", "marks", 64)
     assert found.ops.tolist() == [26, 25] and found.all_ops == 51
@@ -36,6 +38,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert found.lines.tolist() == [1, 12, 1]
     assert found.summed.tolist() == [False, True, False]
     assert found.in_user.tolist() == [False, False, True]
+    assert found.user.tolist() == [0, 0, 0x7F00_0000_0000]
     assert found.access_line.tolist() == [0, 0, 1, 2]
     assert found.locked.tolist() == [False, False, False, True]
     assert found.misses.sum() == 3
