@@ -1,10 +1,13 @@
 """Where accessed fields and variables lie: what is paired, what is counted, and neighbours against
 nm and against counting bytes."""
 
+import random
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
+from data_oracles.compiled import COMPILERS, accesses, built
 from hypothesis import given
 from hypothesis import strategies as st
 from layout.made_data import Variable, kernel
@@ -193,3 +196,38 @@ def test_a_variable_that_grew_moves_what_follows(tmp_path: Path) -> None:
     assert [{one.name for one in place.neighbours} | {"behind"} for place in places] == expected
     assert (places[1].address - places[0].address) % LINE == 8
     assert expected[0] != expected[1]
+
+
+@pytest.mark.build
+def test_neighbours_in_an_elf_file_are_those_that_reach_into_a_line(tmp_path: Path) -> None:
+    """Also those that begin lines before it, as nm says."""
+    need_program("gcc")
+    need_program("nm", "binutils")
+    for program in ("llvm-objdump-19", "llvm-dwarfdump-19"):
+        need_program(program, "llvm-19")
+    sizes = random.Random(4).choices((1, 8, 40, 60, 136, 300), k=60)
+    lines = [f"char v{number}[{size}] = {{1}};" for number, size in enumerate(sizes)]
+    reads = " ".join(f"use(*(volatile char *)v{number});" for number in range(0, 60, 3))
+    lines += ['#define use(value) __asm__ volatile("" : : "r"((long)(value)) : "memory")']
+    lines += [f"void _start(void) {{ {reads} }}", ""]
+    flags = ("-O1", "-g", "-fno-toplevel-reorder")
+    file, code = built("\n".join(lines), COMPILERS[0], flags, tmp_path)
+    found = accesses(file, COMPILERS[0], code)
+    listed = subprocess.run(["nm", "-nS", file], capture_output=True, text=True, check=True)
+    rows = [row for row in map(str.split, listed.stdout.splitlines()) if len(row) == 4]
+    every = [Variable(row[3], int(row[0], 16), int(row[1], 16)) for row in rows if row[2] in "dD"]
+    assert len(every) == len(sizes)
+    covered = {one.name: {byte // LINE for byte in _bytes(one)} for one in every}
+    placed = accessed_variables([Accessed(found, np.ones(len(found.address), np.int64))])
+    assert {one.name for one in placed} == {f"v{number}" for number in range(0, 60, 3)}
+    reached = 0
+    for variable in placed:
+        (place,) = variable.places
+        assert place is not None
+        own = covered[variable.name]
+        shared = [
+            one.name for one in every if covered[one.name] & own and one.name != variable.name
+        ]
+        assert [one.name for one in place.neighbours] == shared
+        reached += any(min(covered[name]) < min(own) for name in shared)
+    assert reached > 5

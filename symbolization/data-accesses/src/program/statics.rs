@@ -62,6 +62,15 @@ impl<'d> Statics<'d> {
             .max_by_key(|one| (one.start, one.size))
     }
 
+    /// The symbols that have an address from `first` to `last`, or begin there, the latter by address.
+    pub(crate) fn between(&self, first: u64, last: u64) -> impl Iterator<Item = &Symbol<'d>> {
+        let from = self.symbols.partition_point(|one| one.start < first);
+        let (before, behind) = self.symbols.split_at(from);
+        let before = before.iter().rev().take(MOST_BEFORE);
+        let reaching = before.filter(move |one| first - one.start < one.size);
+        reaching.chain(behind.iter().take_while(move |one| one.start <= last))
+    }
+
     /// The section that has an address.
     pub(crate) fn section(&self, address: u64) -> Option<&SectionPlace> {
         let mut every = self.sections.iter();

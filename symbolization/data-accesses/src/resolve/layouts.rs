@@ -66,13 +66,7 @@ pub(super) fn variables(
         };
         let first = one.start & !(LINE - 1);
         let last = one.start.saturating_add(one.size.max(1) - 1) | (LINE - 1);
-        let from = statics
-            .symbols
-            .partition_point(|symbol| symbol.start < first);
-        let near = statics.symbols[from..]
-            .iter()
-            .take_while(|symbol| symbol.start <= last);
-        let near = near.filter(|symbol| {
+        let near = statics.between(first, last).filter(|symbol| {
             let inside = symbol.start >= section.start;
             let here = inside && symbol.start - section.start < section.size;
             here && symbol.size > 0 && symbol.is_object && !starts.contains(&symbol.start)
