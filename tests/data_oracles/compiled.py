@@ -134,8 +134,20 @@ def _instructions(file: Path) -> list[Instruction]:
     """With LLVM's objdump, which knows all architectures, and its reader of line tables."""
     lines = _lines(file)
     starts = sorted(lines)
+    found = _listed(_run("llvm-objdump-19", "-d", str(file)))
+    return [
+        one._replace(line=lines[starts[bisect_right(starts, one.address) - 1]]) for one in found
+    ]
+
+
+def disassembled(file: Path, function: str) -> list[Instruction]:
+    """The code of one function of a program, without lines."""
+    return _listed(_run("llvm-objdump-19", f"--disassemble-symbols={function}", str(file)))
+
+
+def _listed(text: str) -> list[Instruction]:
     found: list[Instruction] = []
-    for match in _CODE.finditer(_run("llvm-objdump-19", "-d", str(file))):
+    for match in _CODE.finditer(text):
         words = match[2].split()
         code = b"".join(bytes.fromhex(word)[:: -1 if len(word) > 2 else 1] for word in words)
         shown = match[3].replace("\t", " ").strip()
@@ -143,8 +155,7 @@ def _instructions(file: Path) -> list[Instruction]:
         if found and found[-1].text == "lock":  # a line of its own
             before = found.pop()
             address, code, shown = before.address, before.code + code, f"lock {shown}"
-        line = lines[starts[bisect_right(starts, address) - 1]]
-        found.append(Instruction(address, code, shown, line))
+        found.append(Instruction(address, code, shown, 0))
     assert found
     return found
 

@@ -36,11 +36,14 @@ pub(crate) struct Place {
 /// A type, an offset in it, and the size of an access.
 type Key = (Id, i64, u64);
 
+/// By a record and what may be in it.
+type Positions = HashMap<(Id, Id), Rc<Vec<u64>>>;
+
 /// What lies where in the types of a program.
 pub(crate) struct Fields<'p, 'd> {
     pub(crate) view: TypeView<'p, 'd>,
     known: RefCell<HashMap<Key, Rc<Vec<Place>>>>,
-    positions: RefCell<HashMap<(Id, Id), Option<u64>>>,
+    positions: RefCell<Positions>,
 }
 
 impl<'p, 'd> Fields<'p, 'd> {
@@ -123,34 +126,48 @@ impl<'p, 'd> Fields<'p, 'd> {
                 .any(|place| place.chain.iter().skip(1).any(starts))
     }
 
-    /// Where something of the type `inner` is in `outer`, if it is there once.
-    pub(crate) fn position(&self, outer: Id, inner: Id) -> Option<u64> {
+    /// Where things of the type `inner` are in `outer`, the first of them.
+    pub(crate) fn positions(&self, outer: Id, inner: Id) -> Rc<Vec<u64>> {
         let key = (outer, inner);
         if let Some(known) = self.positions.borrow().get(&key) {
-            return *known;
+            return Rc::clone(known);
         }
         let mut found = Vec::new();
         let (_, record) = self.view.stripped(outer);
         self.find(&record, inner, 0, 0, &mut found);
+        found.sort_unstable();
         found.dedup();
-        let only = (found.len() == 1).then(|| found[0]);
-        self.positions.borrow_mut().insert(key, only);
-        only
+        let found = Rc::new(found);
+        self.positions.borrow_mut().insert(key, Rc::clone(&found));
+        found
     }
 
     fn find(&self, record: &Type, inner: Id, start: u64, depth: usize, found: &mut Vec<u64>) {
         for member in record.members.iter().filter(|one| one.bits.is_none()) {
-            if depth >= MOST_DEPTH || found.len() > 1 {
+            if depth >= MOST_DEPTH || found.len() >= MOST_PLACES {
                 return;
             }
             let offset = start.saturating_add(member.offset / 8);
-            if self.view.same(member.target, inner) {
-                found.push(offset);
-            } else if self.view.size(member.target) >= self.view.size(inner) {
-                let (_, within) = self.view.stripped(member.target);
-                if matches!(within.kind, Kind::Struct | Kind::Union) {
-                    self.find(&within, inner, offset, depth + 1, found);
-                }
+            let (mut element, mut elements) = (member.target, 1);
+            for _ in 0..MOST_DEPTH {
+                let (_, array) = self.view.stripped(element);
+                let Some(target) = array.target.filter(|_| array.kind == Kind::Array) else {
+                    break;
+                };
+                (element, elements) = (target, array.size.saturating_mul(elements));
+            }
+            let size = self.view.size(element);
+            let mut within = Vec::new();
+            if self.view.same(element, inner) {
+                within.push(offset);
+            } else if size >= self.view.size(inner) && self.view.is_record(element) {
+                let (_, record) = self.view.stripped(element);
+                self.find(&record, inner, offset, depth + 1, &mut within);
+            }
+            for number in 0..elements.min(MOST_PLACES as u64) {
+                let more = number.saturating_mul(size);
+                found.extend(within.iter().map(|start| start.saturating_add(more)));
+                found.truncate(MOST_PLACES);
             }
         }
     }
@@ -328,9 +345,6 @@ pub(crate) fn choose<'f>(
     let best = found.iter().map(score).max()?;
     let alike: Vec<&Place> = found.iter().filter(|one| score(one) == best).collect();
     let first = *alike.iter().min_by_key(|one| one.chain.len())?;
-    if best.0 || best.1 > 0 {
-        return Some((first, 0));
-    }
     let others = alike.iter().filter(|one| one.path != first.path).count();
     Some((first, others))
 }

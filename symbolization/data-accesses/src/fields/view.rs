@@ -111,6 +111,13 @@ impl<'p, 'd> TypeView<'p, 'd> {
         self.stripped(id).1.kind == Kind::Pointer
     }
 
+    /// Whether it has pointers to its like: a node of a list or tree.
+    pub(crate) fn links(&self, id: Id) -> bool {
+        let (_, record) = self.stripped(id);
+        let mut pointees = record.members.iter().map(|one| self.pointee(one.target));
+        pointees.any(|to| to.is_some_and(|to| self.same(to, id)))
+    }
+
     /// What a function, by its type, returns.
     pub(crate) fn result(&self, id: Id) -> Option<Option<Id>> {
         let (_, found) = self.stripped(id);

@@ -142,10 +142,15 @@ impl<'d> Step<'_, '_, 'd> {
                 }
             }
             Source::Both(one, other) => self.both(value(*one), value(*other)),
-            Source::Either(one, other) => value(*one).join(self.fields, value(*other)),
+            Source::Either(one, other) => {
+                let one = self.chosen(instruction, value(*one), *one, true);
+                let other = self.chosen(instruction, value(*other), *other, false);
+                one.join(self.fields, other)
+            }
             Source::EitherLoad(register, address) => {
                 let loaded = self.loaded(instruction, state, address);
-                value(*register).join(self.fields, loaded)
+                let own = self.chosen(instruction, value(*register), *register, false);
+                own.join(self.fields, loaded)
             }
             Source::Task => self.task.map_or(Unknown(Reason::Loaded), |target| Pointer {
                 target,
@@ -156,6 +161,26 @@ impl<'d> Step<'_, '_, 'd> {
             Source::Number => Unknown(Reason::Number),
             Source::Computed => Unknown(Reason::Computed),
         }
+    }
+
+    /// What is in a register that is taken if the instruction's condition holds, or if it does not.
+    fn chosen(&self, instruction: usize, value: Value, register: Register, holds: bool) -> Value {
+        match self.null(instruction) {
+            Some(null) if null == (register, holds) => Value::NULL,
+            _ => value,
+        }
+    }
+
+    /// A register that is 0 if the instruction's condition holds, or if it does not.
+    pub(super) fn null(&self, instruction: usize) -> Option<(Register, bool)> {
+        let one = &self.body.code[instruction];
+        let holds = one.operation.if_equal?;
+        let register = one.operation.compared.or_else(|| {
+            let before = self.body.code.get(instruction.checked_sub(1)?)?;
+            let is_next = before.address.wrapping_add(before.length) == one.address;
+            before.operation.compared.filter(|_| is_next)
+        })?;
+        Some((register, holds))
     }
 
     /// A sum as a number.

@@ -76,9 +76,11 @@ impl Value {
                 let step = divisor(step, also);
                 let size = fields.view.size(target);
                 let apart = offset.abs_diff(behind);
+                // A list's node and what it is in (container_of()).
+                let in_another = (offset < 0) != (behind < 0) && fields.view.links(target);
                 if offset == behind || step > 1 && apart % step == 0 {
                     Value::pointer(fields, target, offset, step)
-                } else if size > 0 && apart % size == 0 {
+                } else if size > 0 && apart % size == 0 && !in_another {
                     // Another element.
                     let offset = offset.rem_euclid(i64::try_from(size).unwrap_or(i64::MAX));
                     Value::pointer(fields, target, offset, divisor(step, size))
@@ -94,11 +96,23 @@ impl Value {
                     ..
                 },
             ) => {
-                // An element of an array within something larger: the loop's pointer.
+                // An element of an array within something larger: the loop's pointer. One outside of
+                // what it is said to point to is of the larger.
+                let is_inside = |id: Id, at: i64| {
+                    u64::try_from(at).is_ok_and(|at| at < fields.view.size(id).max(1))
+                };
                 if fields.contains(target, offset, second, behind) {
-                    other
+                    if is_inside(second, behind) {
+                        other
+                    } else {
+                        self
+                    }
                 } else if fields.contains(second, behind, target, offset) {
-                    self
+                    if is_inside(target, offset) {
+                        self
+                    } else {
+                        other
+                    }
                 } else {
                     Unknown(Reason::Joined)
                 }

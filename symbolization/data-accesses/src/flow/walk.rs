@@ -94,7 +94,8 @@ impl Walk<'_, '_, '_, '_> {
                 let instruction = &body.code[number];
                 self.step.step(number, &mut state);
                 match instruction.operation.control {
-                    Control::Branch(target) | Control::Jump(target) => self.lead(target, &state),
+                    Control::Branch(target) => self.branch(number, target, &mut state),
+                    Control::Jump(target) => self.lead(target, &state),
                     _ => {}
                 }
                 if !goes_on(&instruction.operation.control) {
@@ -110,6 +111,21 @@ impl Walk<'_, '_, '_, '_> {
                 state.clone_from(&self.states[next]);
                 number = next;
             }
+        }
+    }
+
+    /// What is known where a branch leads, and then behind it.
+    fn branch(&mut self, number: usize, target: u64, state: &mut State) {
+        let Some((register, holds)) = self.step.null(number) else {
+            return self.lead(target, state);
+        };
+        let mut null = state.clone();
+        null.registers[usize::from(register)] = Value::NULL;
+        if holds {
+            self.lead(target, &null);
+        } else {
+            self.lead(target, state);
+            *state = null;
         }
     }
 

@@ -61,9 +61,9 @@ pub(crate) enum Source {
     SumWithProduct(Option<Register>, Register, Register),
     /// What two registers have in common (AND).
     Both(Register, Register),
-    /// One of two registers (CMOV, CSEL).
+    /// One of two registers (CMOV, CSEL): the first one if its condition holds.
     Either(Register, Register),
-    /// A register, or eight bytes of memory (CMOV).
+    /// A register, or if its condition holds eight bytes of memory (CMOV).
     EitherLoad(Register, Address),
     /// The running task (arm64: `sp_el0`).
     Task,
@@ -110,6 +110,11 @@ pub(crate) struct Operation {
     pub(crate) accesses: Vec<Access>,
     pub(crate) effects: Vec<Effect>,
     pub(crate) control: Control,
+    /// The register that it compares with 0.
+    pub(crate) compared: Option<Register>,
+    /// Whether its condition holds if the last comparison found both equal, or if it did not; none of
+    /// another condition.
+    pub(crate) if_equal: Option<bool>,
 }
 
 impl Operation {
@@ -117,5 +122,6 @@ impl Operation {
         self.accesses.clear();
         self.effects.clear();
         self.control = Control::Next;
+        (self.compared, self.if_equal) = (None, None);
     }
 }

@@ -35,12 +35,14 @@ pub(super) fn container(
         let Some(outer) = fields.view.pointee(id) else {
             continue;
         };
-        let Some(start) = fields.position(outer, inner) else {
+        if found.iter().any(|(one, _)| fields.view.same(one.id, outer)) {
             continue;
-        };
-        let offset = offset.wrapping_add_unsigned(start);
-        let known = found.iter().any(|(one, _)| fields.view.same(one.id, outer));
-        if !known && fields.has(outer, offset, size) {
+        }
+        for start in fields.positions(outer, inner).iter().copied() {
+            let offset = offset.wrapping_add_unsigned(start);
+            if !fields.has(outer, offset, size) {
+                continue;
+            }
             // Somewhere in the function a register less that much is such a variable.
             let less = (start as i64).wrapping_neg();
             let is_made = function.variables.iter().any(|one| {

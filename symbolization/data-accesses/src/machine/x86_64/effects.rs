@@ -163,7 +163,7 @@ fn moved(instruction: &Instruction, out: &mut Operation) -> bool {
         }
         (mnemonic, _, Some(own)) if is_conditional_move(mnemonic) => {
             let value = match source(instruction, 1) {
-                Source::Register(other) => Source::Either(own, other),
+                Source::Register(other) => Source::Either(other, own),
                 Source::Load(address) => Source::EitherLoad(own, address),
                 _ => Source::Computed,
             };
@@ -217,7 +217,7 @@ fn others(instruction: &Instruction, info: &InstructionInfo, out: &mut Operation
     }
 }
 
-fn is_conditional_move(mnemonic: Mnemonic) -> bool {
+pub(super) fn is_conditional_move(mnemonic: Mnemonic) -> bool {
     matches!(
         mnemonic,
         Mnemonic::Cmova

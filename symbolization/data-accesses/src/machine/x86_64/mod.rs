@@ -71,6 +71,8 @@ impl Machine for X86_64 {
         operand::accesses(&instruction, info, &mut out.accesses);
         effects::effects(&instruction, info, out);
         out.control = control::control(&instruction);
+        out.compared = control::compared(&instruction);
+        out.if_equal = control::if_equal(&instruction);
         true
     }
 }

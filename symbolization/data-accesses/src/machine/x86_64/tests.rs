@@ -33,3 +33,26 @@ fn flags_are_pushed_and_popped() {
     let store = Effect::Store(behind(-8), 8, Source::Register(0));
     assert_eq!(register.effects, [store, lower]);
 }
+
+#[test]
+fn conditions_say_whether_a_register_is_null() {
+    for (code, expected) in [
+        (&[0x48, 0x85, 0xdb][..], (Some(3), None)), // test %rbx,%rbx
+        (&[0x48, 0x85, 0xd8], (None, None)),        // test %rbx,%rax
+        (&[0x85, 0xdb], (None, None)),              // test %ebx,%ebx
+        (&[0x48, 0x83, 0xfb, 0], (Some(3), None)),  // cmp $0,%rbx
+        (&[0x48, 0x83, 0xfb, 1], (None, None)),     // cmp $1,%rbx
+        (&[0x74, 2], (None, Some(true))),           // je
+        (&[0x0f, 0x85, 0, 1, 0, 0], (None, Some(false))), // jne
+        (&[0x7f, 2], (None, None)),                 // jg
+        (&[0xe1, 2], (None, None)),                 // loope
+        (&[0x48, 0x0f, 0x44, 0xd8], (None, Some(true))), // cmove %rax,%rbx
+        (&[0x48, 0x0f, 0x45, 0xd8], (None, Some(false))), // cmovne %rax,%rbx
+        (&[0x0f, 0x95, 0xc0], (None, None)),        // setne %al
+    ] {
+        let found = decoded(code);
+        assert_eq!((found.compared, found.if_equal), expected, "{code:02x?}");
+    }
+    let moved = decoded(&[0x48, 0x0f, 0x45, 0xd8]);
+    assert_eq!(moved.effects, [Effect::Set(3, Source::Either(0, 3))]);
+}

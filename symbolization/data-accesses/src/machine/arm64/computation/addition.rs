@@ -14,6 +14,10 @@ pub(super) fn immediate(word: Word, out: &mut Operation) -> Option<()> {
     let distance = i64::from(word.bits(10, 12)) << shift;
     let source = offset(word, distance);
     destination(word, of_width(word.is_wide(), source), out);
+    // SUBS, which is CMP where nothing keeps the difference.
+    if word.bit(29) && word.bit(30) && word.is_wide() && distance == 0 {
+        out.compared = Some(pointer(word.rn()));
+    }
     Some(())
 }
 

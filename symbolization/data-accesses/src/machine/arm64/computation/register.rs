@@ -1,3 +1,4 @@
+use super::super::control::equal;
 use super::super::registers::{general, of_width, pointer, set, set_pointer};
 use super::super::word::Word;
 use super::{addition, logic};
@@ -49,6 +50,7 @@ fn select(word: Word, out: &mut Operation) -> Option<()> {
         (Some(one), _) | (None, Some(one)) => Source::Register(one),
     };
     set(word.rd(), of_width(word.is_wide(), source), out);
+    out.if_equal = equal(word.bits(12, 4));
     Some(())
 }
 

@@ -27,7 +27,21 @@ pub(super) fn decode(word: Word, address: u64, out: &mut Operation) -> Option<()
         0xd6 | 0xd7 => register(word)?,
         _ => return None,
     };
+    match word.bits(24, 8) {
+        0x54 => out.if_equal = equal(word.bits(0, 4)),
+        0xb4 | 0xb5 => (out.compared, out.if_equal) = (general(word.rd()), Some(!word.bit(24))),
+        _ => {}
+    }
     Some(())
+}
+
+/// What a condition says of the last comparison.
+pub(super) fn equal(condition: u32) -> Option<bool> {
+    match condition {
+        0b0000 => Some(true),
+        0b0001 => Some(false),
+        _ => None,
+    }
 }
 
 /// "Exception generation".

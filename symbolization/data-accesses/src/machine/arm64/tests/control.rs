@@ -2,11 +2,35 @@ use super::{decoded, set, Effect, Operation, Source, ADDRESS};
 use crate::machine::effect::Control;
 
 fn check(word: u32, control: Control) {
+    let found = decoded(word);
     let expected = Operation {
         control,
+        compared: found.compared,
+        if_equal: found.if_equal,
         ..Operation::default()
     };
-    assert_eq!(decoded(word), expected, "{word:08x}");
+    assert_eq!(found, expected, "{word:08x}");
+}
+
+#[test]
+fn what_a_condition_says_of_a_register() {
+    for (word, expected) in [
+        (0x5400_0080, (None, Some(true))),     // b.eq .+16
+        (0x5400_0081, (None, Some(false))),    // b.ne .+16
+        (0x5400_008a, (None, None)),           // b.ge .+16
+        (0xb4ff_ff81, (Some(1), Some(true))),  // cbz x1, .-16
+        (0xb5ff_ff81, (Some(1), Some(false))), // cbnz x1, .-16
+        (0x34ff_ff81, (None, None)),           // cbz w1, .-16
+        (0xf100_003f, (Some(1), None)),        // cmp x1, #0
+        (0xf100_043f, (None, None)),           // cmp x1, #1
+        (0x7100_003f, (None, None)),           // cmp w1, #0
+        (0x9a83_0041, (None, Some(true))),     // csel x1, x2, x3, eq
+        (0x9a83_1041, (None, Some(false))),    // csel x1, x2, x3, ne
+        (0x9a83_2041, (None, None)),           // csel x1, x2, x3, cs
+    ] {
+        let found = decoded(word);
+        assert_eq!((found.compared, found.if_equal), expected, "{word:08x}");
+    }
 }
 
 #[test]
