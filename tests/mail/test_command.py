@@ -58,7 +58,7 @@ def test_the_command_writes_what_it_shows_and_sends_nothing(imported: Path, tmp_
     assert "[_]" not in result.stdout
     message = read(draft)
     assert message["Subject"] == (
-        "[REGRESSION] The workload: 72.7% more samples on kernel new than on kernel base"
+        "[REGRESSION] The workload: 72.7% more samples on kernel new than on kernel base (unsure)"
     )
     assert message["Cc"] == "regressions@lists.linux.dev"
     assert "profdiff mail" in message.get_content()

@@ -312,10 +312,10 @@ def test_attachments_are_whole_or_say_what_is_left_out() -> None:
         return abs(int(base) - int(other))
 
     assert min(map(size, kept)) >= max(size(line) for line in lines if line not in kept)
-    picture = attach("svg", found().comparisons, 100_000)
+    picture = attach("svg", found(), 100_000)
     assert picture.text.startswith("<?xml") or picture.text.startswith("<svg")
     with pytest.raises(InputError, match="the mail has room for 100"):
-        attach("svg", found().comparisons, 100)
+        attach("svg", found(), 100)
     for kind in typing.get_args(Kind):
         with pytest.raises(InputError, match="only one kernel"):
-            attach(kind, [compare({"base": example()["base"]})], 100_000)
+            attach(kind, findings([compare({"base": example()["base"]})]), 100_000)
