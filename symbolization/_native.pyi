@@ -127,6 +127,13 @@ def elf_code(path: str, svma: NDArray[np.uint64], size: NDArray[np.uint64]) -> l
     those of ``SymbolIndex.sections()``, and so are those that its code names. Raises NativeError,
     and ValueError for columns of different lengths."""
 
+def statements(
+    path: str, start: NDArray[np.uint64], end: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32], list[str]]:
+    """Where source statements begin in ranges of an ELF file, which rise and do not overlap: an
+    address, which rises, a number of a file, a line, and the files. Where the line tables say
+    ``is_stmt``. Raises NativeError, and ValueError for columns of different lengths."""
+
 @final
 class Disassembly:
     """N instructions, as columns. Index 0 of ``strings`` is the empty string.

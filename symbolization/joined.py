@@ -11,6 +11,7 @@ from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_code import KernelCode
 from profdiff.symbolization.merge import distinct_rows
 from profdiff.symbolization.places import CODE, KERNEL_HALF, place_keys
+from profdiff.symbolization.statements import joined_statements
 
 
 def joined_chains(every: Sequence[Chains]) -> Chains:
@@ -100,6 +101,7 @@ def joined_code(every: Sequence[KernelCode]) -> KernelCode:
         number.append(own[one.reference_name] if len(own) else one.reference_name)
         offset.append(one.reference_offset)
     known, first = np.unique(np.concatenate(reference), return_index=True)
+    marked = [one.statements for one in every if one.statements]
     return KernelCode(
         architecture=every[0].architecture,
         start=np.array([address for address, _ in found], np.uint64),
@@ -110,6 +112,7 @@ def joined_code(every: Sequence[KernelCode]) -> KernelCode:
         reference=known,
         reference_name=np.concatenate(number)[first],
         reference_offset=np.concatenate(offset)[first],
+        statements=joined_statements(marked) if len(marked) == len(every) else None,
     )
 
 

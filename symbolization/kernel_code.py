@@ -25,6 +25,7 @@ from profdiff.symbolization.loaded_parts import LoadedPart, loaded_parts
 from profdiff.symbolization.merge import Merge
 from profdiff.symbolization.places import Object, Places, among, distinct
 from profdiff.symbolization.section_text import texts
+from profdiff.symbolization.statements import Statements, statements
 
 FORMAT = 1
 """Version of the file that `KernelCode.save` writes."""
@@ -58,7 +59,8 @@ class KernelCode(msgspec.Struct, frozen=True):
     """R ranges of code in one boot, each of one ELF symbol or of several that overlap.
 
     ``architecture``: its name. ``start``: uint64[R], rising; ``size``: uint32[R], in bytes;
-    ``text``: uint8, their bytes one behind the other. ``chains``: of stretches, whose instructions
+    ``text``: uint8, their bytes one behind the other. ``statements``: None in files of earlier
+    versions. ``chains``: of stretches, whose instructions
     have one chain: each reaches from its address to the next one, or to the end of its range, and
     one begins at each range. ``reference``: uint64[A], rising: addresses that the code refers to,
     with ``names[reference_name]`` as the symbol, ``reference_offset`` bytes before.
@@ -73,6 +75,7 @@ class KernelCode(msgspec.Struct, frozen=True):
     reference: NDArray[np.uint64]
     reference_name: NDArray[np.uint32]
     reference_offset: NDArray[np.uint64]
+    statements: Statements | None = None
 
     def ranges_of(self, address: NDArray[np.uint64]) -> NDArray[np.int64]:
         """The range that each address lies in; -1: none."""
@@ -120,7 +123,8 @@ class KernelCode(msgspec.Struct, frozen=True):
             "reference_offset": self.reference_offset,
         }
         chains = {f"{_CHAINS}{name}": one for name, one in self.chains.columns().items()}
-        column_file.write(path, {**columns, **chains})
+        statements = self.statements.columns() if self.statements else {}
+        column_file.write(path, {**columns, **chains, **statements})
 
     @staticmethod
     def load(path: Path) -> "KernelCode":
@@ -131,7 +135,7 @@ class KernelCode(msgspec.Struct, frozen=True):
         wanted = {**_OWN, **{f"{_CHAINS}{name}": dtype for name, dtype in DTYPES.items()}}
         optional = {f"{_CHAINS}{name}" for name in OPTIONAL}
         try:
-            columns = column_file.read(path, wanted)
+            columns = column_file.read(path, {**wanted, **Statements.dtypes()})
             column_file.need(columns, wanted.keys() - optional)
             if int(columns["format"][0]) != FORMAT:
                 raise ValueError(f"format {columns['format'][0]} instead of {FORMAT}")
@@ -147,6 +151,7 @@ class KernelCode(msgspec.Struct, frozen=True):
                 reference=columns["reference"].astype(np.uint64),
                 reference_name=columns["reference_name"].astype(np.uint32),
                 reference_offset=columns["reference_offset"].astype(np.uint64),
+                statements=Statements.of_columns(columns),
             )
             found.check()
             split_code(found.architecture, b"")
@@ -176,13 +181,14 @@ def kernel_code(
     try:
         parts = list(loaded_parts(symbols, kallsyms, places, address, cache))
         found = [piece for part in parts for piece in _pieces(part, address)]
+        found.sort()
+        start = np.array([start for start, _ in found], np.uint64)
+        size = np.array([len(text) for _, text in found], np.uint32)
+        marked = statements(parts, start, size) if found else None
     except NativeError as error:
         raise InputError(str(error)) from error
     if not found:
         return None
-    found.sort()
-    start = np.array([start for start, _ in found], np.uint64)
-    size = np.array([len(text) for _, text in found], np.uint32)
     text = np.frombuffer(b"".join(text for _, text in found), np.uint8)
     every, code = _swept(architecture, start, size, text, np.arange(len(start)))
     chains = _resolved(every, places, symbols, cache)
@@ -207,6 +213,7 @@ def kernel_code(
         reference=reference[named],
         reference_name=number[named],
         reference_offset=offset[named],
+        statements=marked,
     )
 
 

@@ -55,6 +55,8 @@ def coverage(
 
     \b
       DIR/LABEL.info                      all lines of the functions that executed
+      DIR/unsure/LABEL.info               lines of which it is not certain that they executed:
+                                          the compiler moved their code, or merged it
       DIR/difference/LABEL.new.info       lines that only LABEL executed, not the base
       DIR/difference/LABEL.vanished.info  lines that only the base executed, not LABEL
 
@@ -80,7 +82,8 @@ def coverage(
     made = views.coverage(found.comparisons, only, {**given, **own}, list(untold.values()))
     rendered = {one.name: tracefile.render(one) for one in made.tracefiles}
     try:
-        (folder / "difference").mkdir(parents=True, exist_ok=True)
+        for inner in ("difference", "unsure"):
+            (folder / inner).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot write {folder}: {error.strerror}") from error
     for name, content in rendered.items():

@@ -58,7 +58,8 @@ class Tracefile(Record, frozen=True):
 
 
 class Coverage(Record, frozen=True):
-    """``tracefiles``: of each kernel, then those of differences."""
+    """``tracefiles``: of each kernel, then lines that it may not have executed, then those of
+    differences."""
 
     tracefiles: list[Tracefile]
     notes: list[str]
@@ -75,15 +76,22 @@ class _Kernel:
         self.functions = dict(_functions(comparison, number))
 
     def ran(self, line: SourceLine) -> bool:
-        return self.lines.count.get(line, 0) > 0 or line in self.lines.cancelled
+        """Whether it executed, or may have."""
+        lines = self.lines
+        return lines.count.get(line, 0) > 0 or line in lines.unsure or line in lines.cancelled
 
     @property
     def files(self) -> set[str]:
-        return {file for file, _ in self.lines.count}
+        return {file for file, _ in (*self.lines.count, *self.lines.unsure)}
 
     def notes(self) -> Iterator[str]:
         if self.code.known.code is None:
             yield (f"{self.label}: only lines that executed are known ({self.code.known.missing})")
+        if not self.lines.marked:
+            yield (
+                f"{self.label}: lines whose code was moved or merged are not told apart, and may "
+                "not have executed (where statements begin is not known)"
+            )
         if self.lines.unlined:
             told = units.counted(self.lines.unlined, "executed instruction")
             yield f"{self.label}: {told} without a source line"
@@ -130,6 +138,11 @@ def coverage(
             check_sources(comparison, one.number, one.code, tree, one.files)
     found = [
         _tracefile(one.label, one, "executed", one.lines.count, one.functions) for one in kernels
+    ]
+    found += [
+        _tracefile(f"unsure/{one.label}", one, "moved or merged code", one.lines.unsure, {})
+        for one in kernels
+        if one.lines.marked
     ]
     base = next((one for one in kernels if one.number == 0), None)
     for one in kernels:

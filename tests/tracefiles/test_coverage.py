@@ -124,8 +124,8 @@ def test_without_lines_or_counts_there_is_no_tracefile(tmp_path: Path) -> None:
 
 @pytest.mark.guest
 def test_tracefiles_agree_with_annotate(recorded: Path, tmp_path: Path) -> None:
-    """The count of a line is the largest of its instructions, in each copy; lines that did not
-    execute are known."""
+    """The count of a line is at most the largest of its instructions, in each copy; lines that did
+    not execute are known."""
     said = profdiff("coverage", recorded, "-o", tmp_path).stdout
     base, new = (read(tmp_path / f"{label}.info") for label in ("base", "new"))
     known = lines(new)
@@ -136,9 +136,12 @@ def test_tracefiles_agree_with_annotate(recorded: Path, tmp_path: Path) -> None:
         most[line] = max(most[line], row["count"]["new"])
     # The other lines are also of the functions that it inlines.
     own = {line: count for line, count in most.items() if line[1] >= FIRST_LINE}
-    assert len(own) >= 3
-    assert own == {line: known[line] for line in own}
-    assert all(known[line] >= count for line, count in most.items())
+    unsure = lines(read(tmp_path / "unsure/new.info"))
+    certain = {line: count for line, count in own.items() if line not in unsure}
+    assert len(certain) >= 2
+    assert all(0 < known[line] <= count for line, count in certain.items())
+    assert any(known[line] == count for line, count in certain.items())
+    assert not known.keys() & unsure.keys()
     # Where a function is inlined several times, the copies of its lines add up.
     shown = json.loads(profdiff("annotate", recorded, "__pte_needs_invert", "--json", "-").stdout)
     single = max(row["count"].get("new", 0) for row in shown["rows"])
@@ -158,7 +161,8 @@ def test_tracefiles_agree_with_annotate(recorded: Path, tmp_path: Path) -> None:
     assert gone.items() <= lines(base).items()
     assert all(count > 0 for count in [*added.values(), *gone.values()])
     # The base has no such function.
-    assert own.items() <= added.items()
+    assert certain.keys() <= added.keys()
+    assert not unsure.keys() & {*added, *gone}
 
 
 @pytest.mark.guest
@@ -184,4 +188,5 @@ def test_genhtml_reads_them(recorded: Path, tmp_path: Path) -> None:
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         assert result.returncode == 0, result.stderr
         assert re.search(rf"lines\.+: [\d.]+% \({ran} of {known} lines\)", result.stdout)
-        assert re.search(rf"functions\.+: [\d.]+% \({functions} of {functions} ", result.stdout)
+        told = rf"[\d.]+% \({functions} of {functions} " if functions != "0" else "no data found"
+        assert re.search(rf"functions\.+: {told}", result.stdout)

@@ -7,61 +7,83 @@ from dataclasses import dataclass
 import numpy as np
 
 from profdiff.profile.code.kernel_functions import KernelFunctions
+from profdiff.profile.code.sure_lines import Copy, Marks, Place, largest, sure
 from profdiff.profile.picked_counts import PickedCounts
 from profdiff.sources.source_line import SourceLine
 from profdiff.symbolization.chains import Chains
-
-# A line in a physical function, by its ELF symbol without ``.cold``, and in what is inlined there:
-# the call sites, and the line itself, as frames.
-_Copy = tuple[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
 class LineCounts:
     """``count``: by line, 0 of a line that did not execute, but lies in a function that did;
+    ``unsure``: lines of which an instruction executed, though the line may not have: how often;
     ``cancelled``: lines that executed no more often in the longer of two lengths than in the
-    shorter one; ``unlined``: how many instructions executed that no line is known of."""
+    shorter one; ``unlined``: how many instructions executed that no line is known of. ``marked``:
+    whether it is known where statements begin; else nothing is unsure."""
 
     count: Mapping[SourceLine, int]
+    unsure: Mapping[SourceLine, int]
     cancelled: frozenset[SourceLine]
     unlined: int
+    marked: bool
 
     @staticmethod
     def of(kernel: KernelFunctions, *, subtracted: bool) -> "LineCounts":
-        """The lines of exact counts; ``subtracted``: those of two lengths. A line counts as often
-        as that of its instructions that executed most; where the compiler made several copies of a
-        line, by inlining, these add up. Raises what ``KernelFunctions.known`` does."""
-        most: dict[_Copy, int] = {}
-        where: dict[_Copy, SourceLine] = {}
-        unlined = 0
-        for part in kernel.parts:
-            for copy, line, count in _places(part):
-                if line is None:
-                    unlined += count
-                elif count > most.get(copy, -1):
-                    most[copy], where[copy] = max(count, 0), line
-        sums: dict[SourceLine, int] = defaultdict(int)
-        for copy, line in where.items():
-            sums[line] += most[copy]
-        cancelled = frozenset(line for line, count in sums.items() if subtracted and not count)
-        found = {line: count for line, count in sums.items() if line not in cancelled}
-        if kernel.known.code is not None:
-            for line in set(_lines(kernel.known.code.chains)) - cancelled:
+        """The lines of exact counts; ``subtracted``: those of two lengths. Where the compiler made
+        several copies of a line, by inlining, these add up. Raises what ``KernelFunctions.known``
+        does."""
+        places = [place for part in kernel.parts for place in _places(part)]
+        most = largest((one.copy, one.count) for one in places if one.copy)
+        code = kernel.known.code
+        marked = code.statements if code else None
+        certain = most
+        if code and marked:
+            known = {*_lines(code.chains), *(line for _, _, line in most)}
+            every = code.instructions(np.arange(len(code.start)))
+            marks = Marks.of(marked, code.architecture, every, {*code.start.tolist()})
+            certain = sure(places, marks, code.architecture, known)
+        raw, count = _summed(most), _summed(certain)
+        cancelled = frozenset(line for line, number in raw.items() if subtracted and not number)
+        found = {line: count[line] for line in raw if line not in cancelled and count.get(line)}
+        unsure = {line: raw[line] for line in raw if raw[line] and line not in found}
+        if code is not None:
+            for line in {*_lines(code.chains)} - cancelled - unsure.keys():
                 if line is not None:
-                    found.setdefault(line, 0)
-        return LineCounts(found, cancelled, unlined)
+                    found.setdefault(line, count.get(line, 0))
+        for line in raw.keys() - cancelled - unsure.keys():
+            found.setdefault(line, 0)
+        unlined = sum(one.count for one in places if one.copy is None)
+        return LineCounts(found, unsure, cancelled, unlined, marked is not None)
 
 
-def _places(part: PickedCounts) -> Iterator[tuple[_Copy, SourceLine | None, int]]:
-    """The copy, the line, None if it is unknown, and the count of each of the kernel's places."""
+def _summed(counts: Mapping[Copy, int]) -> dict[SourceLine, int]:
+    sums: dict[SourceLine, int] = defaultdict(int)
+    for (_, _, line), count in counts.items():
+        sums[line] += count
+    return dict(sums)
+
+
+def _places(part: PickedCounts) -> Iterator[Place]:
+    """The kernel's instructions that executed."""
     chains = part.addresses.chains
     symbols = [text.replace(".cold", "") for text in chains.strings]
     mine = np.flatnonzero(part.addresses.places.in_kernel & part.ran)
     frames, lines = chains.frames.tolist(), _lines(chains)
-    columns = (chains.symbol, chains.offsets[:-1], chains.offsets[1:], part.count)
-    rows = zip(mine.tolist(), *(column[mine].tolist() for column in columns), strict=True)
-    for row, symbol, start, end, count in rows:
-        yield (symbols[symbol], tuple(frames[start:end])), lines[row], count
+    # All of a branch that may have jumped counts as if it had.
+    jumped = part.count if part.taken is None or part.untold is None else part.taken + part.untold
+    columns = (chains.symbol, chains.offsets[:-1], chains.offsets[1:], part.count, jumped)
+    own = [column[mine].tolist() for column in (part.addresses.places.address, *columns)]
+    for row, address, number, start, end, count, taken in zip(mine.tolist(), *own, strict=True):
+        line, symbol, chain = lines[row], symbols[number], tuple(frames[start:end])
+        yield Place(
+            address=address,
+            symbol=symbol,
+            frames=chain,
+            copy=(symbol, chain[:-1], line) if line else None,
+            count=count,
+            taken=taken,
+            code=part.addresses.executed[row],
+        )
 
 
 def _lines(chains: Chains) -> list[SourceLine | None]:

@@ -22,6 +22,7 @@ mod module;
 mod ranges;
 mod relocation;
 mod resolution;
+mod statements;
 mod user;
 
 pub use address::{Avma, Displacement, Svma};
@@ -41,4 +42,5 @@ pub use kallsyms::Kallsyms;
 pub use module::{place_module, LoadedSection};
 pub use ranges::SymbolRanges;
 pub use resolution::{Reason, Resolution};
+pub use statements::{statements, Statement, Statements};
 pub use user::{place_user, Instruction, Placed};

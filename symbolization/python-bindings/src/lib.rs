@@ -42,7 +42,8 @@ mod _native {
     #[pymodule_export]
     use crate::symbols::{
         elf_build_id, elf_code, elf_data, elf_debug_info, file_offsets_to_svma, place_module,
-        place_user, reasons, Kallsyms, KernelImage, Resolution, SymbolIndex, SymbolRanges,
+        place_user, reasons, statements, Kallsyms, KernelImage, Resolution, SymbolIndex,
+        SymbolRanges,
     };
 
     #[pymodule_init]

@@ -132,6 +132,38 @@ pub(crate) fn elf_code(
         .collect())
 }
 
+/// Where each statement begins, the number of its file, its line, and the files.
+type Statements<'py> = (
+    Bound<'py, PyArray1<u64>>,
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<u32>>,
+    Vec<String>,
+);
+
+/// Where source statements begin in ranges of an ELF file.
+#[pyfunction]
+pub(crate) fn statements<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    start: PyReadonlyArray1<'_, u64>,
+    end: PyReadonlyArray1<'_, u64>,
+) -> PyResult<Statements<'py>> {
+    let (starts, ends) = (addresses(&start, Svma), addresses(&end, Svma));
+    if starts.len() != ends.len() {
+        return Err(PyValueError::new_err("columns of different lengths"));
+    }
+    let ranges: Vec<_> = starts.into_iter().zip(ends).collect();
+    let (found, files) = py
+        .detach(|| parallel(|| ks::statements(&path, &ranges)))
+        .map_err(native)?;
+    Ok((
+        PyArray1::from_iter(py, found.iter().map(|one| one.svma.0)),
+        PyArray1::from_iter(py, found.iter().map(|one| one.file)),
+        PyArray1::from_iter(py, found.iter().map(|one| one.line)),
+        files,
+    ))
+}
+
 /// Names, and for each address which of them it has, and how far it is behind it.
 type Nearest<'py> = (
     Vec<String>,

@@ -25,6 +25,7 @@ from profdiff.symbolization._native import (
     file_offsets_to_svma,
     place_module,
     place_user,
+    statements,
 )
 
 _SOURCE = """
@@ -161,6 +162,7 @@ def _read_elf(data: bytes, folder: Path) -> None:
     # Each symbol once, as one asks for functions.
     start, once = np.unique(start, return_index=True)
     size = end[once] - start
+    statements(str(path), np.array([0], np.uint64), np.array([2**64 - 1], np.uint64))
     for code, expected in zip(elf_code(str(path), start, size), size.tolist(), strict=True):
         assert len(code) in (0, expected)
 

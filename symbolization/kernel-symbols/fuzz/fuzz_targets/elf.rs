@@ -2,8 +2,8 @@
 #![no_main]
 
 use kernel_symbols::{
-    elf_build_id, elf_code, elf_data, elf_debug_info, file_offsets_to_svma, place_module, place_user, Avma, Instruction, Kallsyms,
-    Svma, SymbolIndex,
+    elf_build_id, elf_code, elf_data, elf_debug_info, file_offsets_to_svma, place_module,
+    place_user, statements, Avma, Instruction, Kallsyms, Svma, SymbolIndex,
 };
 use kernel_symbols_fuzz::file;
 use libfuzzer_sys::fuzz_target;
@@ -35,6 +35,7 @@ fuzz_target!(|data: &[u8]| {
         .map(|(start, end)| (*start, end.0.saturating_sub(start.0)))
         .collect();
     let _ = elf_code(&path, &ranges);
+    let _ = statements(&path, &[(Svma(0), Svma(u64::MAX))]);
     let kallsyms = Kallsyms::parse(b"ffffffffc0000000 t main\t[mod]\n".to_vec());
     place_module(&index, "mod", &kallsyms, b"mod .text ffffffffc0000000\n");
 });

@@ -17,7 +17,7 @@ mod unit;
 mod units;
 
 pub(crate) use failure::Failure;
-pub(crate) use sections::{Debug, DebugData};
+pub(crate) use sections::{Debug, DebugData, OpenUnit};
 pub(crate) use table::{Function, Node, Row, UnitTable, END, NONE};
 pub(crate) use units::convert;
 

@@ -1,0 +1,145 @@
+"""Which lines of a kernel's code certainly executed: where an instruction of a line executed, the
+line need not have. Compilers move code before the condition that guards it, make conditional moves
+of it, and make code of two lines one. Where a statement begins they leave a mark.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.sources.source_line import SourceLine
+from profdiff.symbolization._native import disassemble, flows
+from profdiff.symbolization.kernel_code import Instructions
+from profdiff.symbolization.statements import Statements
+
+Frames = tuple[int, ...]
+Copy = tuple[str, Frames, SourceLine]
+"""A line in a physical function, by its ELF symbol without ``.cold``, and in what is inlined there:
+the call sites, and the line itself."""
+
+# What compilers execute only where the source does: they move no such instruction before the
+# condition that guards it.
+_LEADS_ON = ("conditional", "call", "indirect-call", "return")
+_JUMPS = ("conditional", "jump")
+# Behind these no instruction follows, but what fills up to where the next one is aligned.
+_ENDS = ("jump", "indirect-jump", "return", "leave")
+_PADDING = ("nop", "int3", "xchg")
+
+
+@dataclass(frozen=True)
+class Place:
+    """An instruction of the kernel that executed. ``copy``: None where no line is known;
+    ``taken``: how often it jumped, if it is a conditional branch, as far as that is known; else
+    0. ``code``: the row of its bytes."""
+
+    address: int
+    symbol: str
+    frames: Frames
+    copy: Copy | None
+    count: int
+    taken: int
+    code: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Which statements begin at an address; and where jumps lead within a function: the
+    instruction before, if it can go on there."""
+
+    lines: Mapping[int, Set[SourceLine]]
+    joins: Mapping[int, int | None]
+
+    @staticmethod
+    def of(
+        statements: Statements, architecture: str, every: Instructions, starts: Set[int]
+    ) -> "Marks":
+        """``every``: all instructions of the functions that executed, which begin at ``starts``."""
+        lines: dict[int, set[SourceLine]] = defaultdict(set)
+        columns = statements.address, statements.file, statements.line
+        for address, file, line in zip(*(one.tolist() for one in columns), strict=True):
+            lines[address].add((statements.files[file], line))
+        shown = disassemble(architecture, every.address, every.code)
+        known = flows()
+        flow = [known[one] for one in shown.flow.tolist()]
+        jumps = [one in _JUMPS for one in flow]
+        targets = {*shown.reference[jumps].tolist()} - starts
+        names = [shown.strings[one] for one in shown.operation.tolist()]
+        joins: dict[int, int | None] = {}
+        before: int | None = None
+        for address, way, name in zip(every.address.tolist(), flow, names, strict=True):
+            if address in targets:
+                joins[address] = before
+            if way in _ENDS:
+                before = None
+            elif before is not None or not any(one in name for one in _PADDING):
+                before = address
+        return Marks(lines, joins)
+
+    def began(self, place: Place, line: SourceLine, falls: Mapping[int, int]) -> int:
+        """How often a statement of the line certainly began where the instruction executed.
+        ``falls``: how often execution went on behind each one. Where jumps meet, a mark may be that
+        of the empty end of what is before, or of code that was made one with that of another
+        line: no mark is certain beside others, or if its instruction is of another line."""
+        if place.address not in self.joins:
+            return place.count
+        if place.copy is None or place.copy[2] != line or len(self.lines[place.address]) > 1:
+            return 0
+        before = self.joins[place.address]
+        return place.count if before is None else min(place.count, falls.get(before, 0))
+
+
+def sure(
+    places: list[Place], marks: Marks, architecture: str, known: Set[SourceLine | None]
+) -> dict[Copy, int]:
+    """How often each copy's statement began, as far as that is certain."""
+    sites: dict[tuple[str, SourceLine], set[Frames]] = defaultdict(set)
+    for one in places:
+        if one.copy:
+            symbol, frames, line = one.copy
+            sites[symbol, line].add(frames)
+    certain, possible = dict[Copy, int](), dict[Copy, int]()
+    conditional = list(_flowing(places, architecture, ("conditional",)))
+    falls = {one.address: one.count for one in places}
+    falls |= {one.address: one.count - one.taken for one, _ in conditional}
+    for one in places:
+        for line in marks.lines.get(one.address, set()) & known:
+            there = sites.get((one.symbol, line), {()})
+            around = [site for site in there if one.frames[: len(site)] == site]
+            if not around and len(there) == 1:
+                around = [*there]
+            if around:
+                copy = one.symbol, max(around, key=len), line
+                possible[copy] = max(possible.get(copy, 0), one.count)
+                certain[copy] = max(certain.get(copy, 0), marks.began(one, line, falls))
+    branches = largest((copy, one.count) for one, copy in conditional)
+    for copy in possible.keys() & branches.keys():
+        certain[copy] = max(certain.get(copy, 0), min(possible[copy], branches[copy]))
+    # Further lines of a statement have no mark of their own.
+    marked = {line for lines in marks.lines.values() for line in lines}
+    flowing = _flowing(places, architecture, _LEADS_ON)
+    own = largest((copy, one.count) for one, copy in flowing if copy[2] not in marked)
+    return certain | own
+
+
+def _flowing(
+    places: list[Place], architecture: str, flow: Sequence[str]
+) -> Iterator[tuple[Place, Copy]]:
+    """The instructions that lead on in one of these ways, and whose line is known."""
+    address = np.array([one.address for one in places], np.uint64)
+    code = np.array([one.code for one in places], np.uint8).reshape(-1, 16)
+    shown = disassemble(architecture, address, code).flow
+    there = np.isin(shown, [flows().index(one) for one in flow]).tolist()
+    for one, leads in zip(places, there, strict=True):
+        if leads and one.copy:
+            yield one, one.copy
+
+
+def largest(counts: Iterable[tuple[Copy, int]]) -> dict[Copy, int]:
+    """That of the instruction that executed most, of each copy of a line."""
+    found: dict[Copy, int] = {}
+    for copy, count in counts:
+        found[copy] = max(found.get(copy, 0), count)
+    return found
