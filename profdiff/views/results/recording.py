@@ -199,7 +199,7 @@ def _sampled(group: list[Comparison]) -> list[Remark]:
 
 
 def _inlines(comparison: Comparison) -> Iterator[str]:
-    """Of kernels none of which shows any; where some do, it is the first of all cautions."""
+    """Whose kernel shows none, if no kernel does. Where some do, cautions say it."""
     if inlines.VMLINUX not in inlines.folded(comparison.manifest.compared):
         for label, known in zip(comparison.labels, comparison.inlines_visible, strict=True):
             if not known:

@@ -10,6 +10,7 @@ mod disassembly;
 mod equal_code;
 mod error;
 mod function_graph;
+mod kernel_image;
 mod perf;
 mod stacks;
 mod symbols;
@@ -34,6 +35,8 @@ mod _native {
     #[pymodule_export]
     use crate::function_graph::traced_calls;
     #[pymodule_export]
+    use crate::kernel_image::KernelImage;
+    #[pymodule_export]
     use crate::perf::{is_perf_data, Event, KernelMapping, PerfData, PerfReading, PerfText};
     #[pymodule_export]
     use crate::stacks::{
@@ -42,8 +45,7 @@ mod _native {
     #[pymodule_export]
     use crate::symbols::{
         elf_build_id, elf_code, elf_data, elf_debug_info, file_offsets_to_svma, place_module,
-        place_user, reasons, statements, Kallsyms, KernelImage, Resolution, SymbolIndex,
-        SymbolRanges,
+        place_user, reasons, statements, Kallsyms, Resolution, SymbolIndex, SymbolRanges,
     };
 
     #[pymodule_init]

@@ -376,27 +376,3 @@ pub(crate) fn elf_data(py: Python<'_>, path: PathBuf) -> PyResult<(DataParts, Da
     };
     Ok((told(variables), told(sections)))
 }
-
-/// What an x86 bzImage says of itself.
-#[pyclass(frozen, module = "profdiff.symbolization._native")]
-pub(crate) struct KernelImage(ks::KernelImage);
-
-#[pymethods]
-impl KernelImage {
-    #[staticmethod]
-    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        Ok(KernelImage(
-            py.detach(|| ks::KernelImage::open(&path)).map_err(native)?,
-        ))
-    }
-
-    #[getter]
-    fn version(&self) -> &str {
-        &self.0.version
-    }
-
-    #[getter]
-    fn build_id(&self) -> Option<String> {
-        self.0.build_id.as_ref().map(ToString::to_string)
-    }
-}
