@@ -3,8 +3,8 @@
 Until QEMU 8.0 (5f0dd8cd33cb), the translator does not store which operation
 set the flags before it calls ``helper_cmpxchg16b()``, which computes them (target/i386/tcg/): of
 the flags behind it ZF is right, and the others can be bits of an operand. Compilers read ZF alone,
-but what interrupts the guest there saves all of them, and ``iret`` takes them back: with VM among
-them, the kernel dies of a double fault somewhere in kmalloc().
+but what interrupts the guest there saves all of them, and ``iret`` takes them back: with VM or NT
+among them, the kernel panics, some time after a kmalloc().
 """
 
 from profdiff.collectors.architecture.entry import Flaw
