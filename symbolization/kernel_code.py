@@ -145,7 +145,11 @@ class KernelCode(msgspec.Struct, frozen=True):
                 size=columns["size"].astype(np.uint32),
                 text=columns["text"].astype(np.uint8),
                 chains=Chains.of_columns(
-                    {name.removeprefix(_CHAINS): columns[name] for name in columns.keys() - _OWN}
+                    {
+                        name.removeprefix(_CHAINS): column
+                        for name, column in columns.items()
+                        if name.startswith(_CHAINS)
+                    }
                 ),
                 names=column_file.texts(columns["names"]),
                 reference=columns["reference"].astype(np.uint64),

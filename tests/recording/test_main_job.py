@@ -236,4 +236,4 @@ def test_a_later_command_may_raise_repeat_ops_and_timeout(resumed: Resumed, tmp_
     assert [run.id for run in second.runs[2:]] in (["old-2", "new-2"], ["new-2", "old-2"])
     assert (second.points[0].ops, second.guest.timeout) == (2000, 700)
     other = profdiff("record", "--memory", "256M", *command, status=2)
-    assert "--memory 512" in other.stderr
+    assert "--memory 1024" in other.stderr
