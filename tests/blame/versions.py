@@ -26,6 +26,7 @@ def version(whole: Comparison, program: str) -> Profile:
         symbols={},
         stacks=replace(table, function=np.searchsorted(used, table.function)),
         inlined=whole.inlined[rows, 0],
+        inlines_visible=True,
         metrics=(whole.metric,),
         counts=counts[:, None, None],
         samples=None,
