@@ -245,11 +245,12 @@ def profdiff(
     may, and to repeat nothing in other states, unless it ``repeats`` or is a suite's."""
     words = [*map(str, arguments)]
     guests = 0
+    plain = words[:1] in (["record"], ["plan"]) and not repeats
+    if plain and not {"--vary-state", "--suite"} & set(words):
+        words[1:1] = ["--vary-state", "0"]
     if words[:1] == ["record"]:
         if "--jobs" not in words:
             words[1:1] = ["--jobs", str(whole_run.GUESTS)]
-        if not repeats and not {"--vary-state", "--suite"} & set(words):
-            words[1:1] = ["--vary-state", "0"]
         guests = int(words[words.index("--jobs") + 1])
     environment = {**os.environ, **(env or {})}
     process = _prepared() if words else None

@@ -90,10 +90,14 @@ class Entries(msgspec.Struct, frozen=True):
 
     def begins_beside(self, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """bool[A]: whether what is entered at each address runs beside the workload."""
-        threads = np.array([bool(re.fullmatch(_THREADS, name)) for name in self.names], np.bool_)
         found: NDArray[np.bool_] = self._inside(_INTERRUPTS, address)
-        found |= self._vectors(address)
-        return found | np.isin(address, self.start[threads])
+        return found | self._vectors(address) | self.begins_threads(address)
+
+    def begins_threads(self, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """bool[A]: whether each is the first instruction of a thread of the kernel, or of one that
+        idles."""
+        threads = np.array([bool(re.fullmatch(_THREADS, name)) for name in self.names], np.bool_)
+        return np.isin(address, self.start[threads])
 
     def interrupts(self, address: NDArray[np.uint64], count: NDArray[np.int64]) -> int:
         """How many interrupts came, by how often each address (uint64[A]) was executed (int64[A]):
@@ -159,6 +163,9 @@ def _beside(tree: CallTree, address: NDArray[np.uint64], entries: Entries) -> ND
     where = np.append(address, np.uint64(0))  # Row -1: nowhere.
     begins = entries.begins_beside(where[tree.target])
     begins |= (tree.parent == 0) & _of_another(tree.site, address, entries)
+    # A return of a retpoline leads to a thread's function in the node that called the retpoline.
+    led = tree.node[entries.begins_threads(where[tree.place])]
+    begins[led[led > 0]] = True
     # Callers stand before their callees: from each to its caller's caller, and so on.
     above = np.maximum(tree.parent, 0)
     while above.any():

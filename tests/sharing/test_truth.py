@@ -48,9 +48,9 @@ class Recorded:
         return float(sum(one["kernels"][label]["transfers"] for one in own) / self.ops[label])
 
     def row(self, name: str) -> dict[str, Any]:
-        """The row that has a field."""
-        (found,) = [one for one in self.rows if name in one["fields"]]
-        return found
+        """The row that has a field; of several, the one with most transfers."""
+        found = [one for one in self.rows if name in one["fields"]]
+        return max(found, key=lambda one: sum(k["transfers"] for k in one["kernels"].values()))
 
     def reads(self, row: Mapping[str, Any], field: str) -> dict[str, float]:
         """Of bystanders on its lines."""
