@@ -162,7 +162,10 @@ def _difference(base: _Kernel, new: _Kernel, matched: "_Matched") -> Iterator[Tr
         lines = {
             line: count
             for line, count in mine.lines.count.items()
-            if count and not any(map(other.ran, known.get(line, ())))
+            # Of a line that only began, code pairs no instruction with the other kernel's.
+            if count
+            and not (line in mine.lines.begun and line not in known)
+            and not any(map(other.ran, known.get(line, ())))
         }
         functions = {row: one for row, one in mine.functions.items() if row not in other.functions}
         yield _tracefile(

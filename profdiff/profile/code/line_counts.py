@@ -19,13 +19,15 @@ class LineCounts:
     ``unsure``: lines of which an instruction executed, though the line may not have: how often;
     ``cancelled``: lines that executed no more often in the longer of two lengths than in the
     shorter one; ``unlined``: how many instructions executed that no line is known of. ``marked``:
-    whether it is known where statements begin; else nothing is unsure."""
+    whether it is known where statements begin; else nothing is unsure. ``begun``: lines whose
+    statement began, though none of their own instructions executed."""
 
     count: Mapping[SourceLine, int]
     unsure: Mapping[SourceLine, int]
     cancelled: frozenset[SourceLine]
     unlined: int
     marked: bool
+    begun: frozenset[SourceLine]
 
     @staticmethod
     def of(kernel: KernelFunctions, *, subtracted: bool) -> "LineCounts":
@@ -53,7 +55,8 @@ class LineCounts:
         for line in raw.keys() - cancelled - unsure.keys():
             found.setdefault(line, 0)
         unlined = sum(one.count for one in places if one.copy is None)
-        return LineCounts(found, unsure, cancelled, unlined, marked is not None)
+        begun = frozenset(line for line, number in found.items() if number and not raw.get(line))
+        return LineCounts(found, unsure, cancelled, unlined, marked is not None, begun)
 
 
 def _summed(counts: Mapping[Copy, int]) -> dict[SourceLine, int]:
