@@ -242,7 +242,8 @@ def profdiff(
 ) -> subprocess.CompletedProcess[str]:
     """Run the program as a user would; fails unless it ends with ``status``, or one of them. A
     recording that is not told how many guests it may have side by side is told what this process
-    may, and to repeat nothing in other states, unless it ``repeats`` or is a suite's."""
+    may; one that is made or planned is told to repeat nothing in other states, unless it
+    ``repeats`` or is a suite's."""
     words = [*map(str, arguments)]
     guests = 0
     plain = words[:1] in (["record"], ["plan"]) and not repeats

@@ -25,7 +25,7 @@ def test_a_changed_result_is_repeated(old_kernel: Path, new_kernel: Path, tmp_pa
     refused = error_line(profdiff(*mail, status=2))
     assert "the change was seen in one state" in refused and " --vary-state 4 " in refused
 
-    planned = profdiff("plan", *words, *command, cwd=tmp_path).stdout
+    planned = profdiff("plan", *words, *command, cwd=tmp_path, repeats=True).stdout
     assert "state 1" in planned
     assert "is repeated in varied states until its verdict stands, at most 4" in planned
     recorded = profdiff("record", *words, *command, cwd=tmp_path, repeats=True)
