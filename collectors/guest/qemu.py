@@ -193,12 +193,15 @@ def _or_another(qemu: Qemu, taken: Callable[[Qemu], Qemu]) -> Qemu:
         return qemu
     for path in every_program(qemu.architecture.emulator):
         try:
-            other = taken(_found(qemu.architecture, path))
+            found = _found(qemu.architecture, path)
+            if found.without:
+                continue
+            other = taken(found)
         except MissingError:
             continue
         # Of those with this plugin API, the ones that emulate right count wrongly
         # (docs/counting.md).
-        if not other.without and other.plugin_api != 1:
+        if other.plugin_api != 1:
             return other
     return qemu
 
