@@ -11,16 +11,13 @@ from profdiff.base.errors import InputError, RunError
 from profdiff.base.terminal import tell
 from profdiff.bisection.git_bisect import Mark
 from profdiff.bisection.kernels import Kernels
-from profdiff.bisection.measuring import has_result, jobs, open_session, record, require_result
+from profdiff.bisection.measuring import open_session, record, require_result
 from profdiff.bisection.verdict import Judge
 from profdiff.collectors.kernels.build import BuildError, DoesNotApply
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.recorder import Recorder
 from profdiff.evidence.conditions.condition import WITHOUT_BOUND
-from profdiff.profile.kept import keep
-from profdiff.recording import varied
 from profdiff.recording.experiment import Asked, Equipment
-from profdiff.recording.run import Batch
 from profdiff.session.bisection import BAD, CULPRIT, PARENT, REVERT, Reverted
 from profdiff.session.held import is_session
 from profdiff.session.lock import recording
@@ -78,10 +75,7 @@ def gather(
     _remove_other(folder, located)
     with recording(folder):
         session, made = open_session(asked, folder, located, equipment)
-        record(session, located, recorders)
-        repeated = varied.of_experiment(made, Batch(session, located, recorders))
-        varied.repeat(repeated, made.most_states, jobs=jobs(located))
-        keep(session, [one for one in located if has_result(session, one.label, recorders)])
+        record(session, located, recorders, made)
     for label in wanted:
         require_result(session, label, recorders)
     own = _beside_parent(session, judge)

@@ -22,7 +22,7 @@ from profdiff.evidence.conditions.condition import WITHOUT_BOUND
 from profdiff.evidence.equal_code import EqualCode
 from profdiff.evidence.tick_floor import tick_floor
 from profdiff.profile.kept import keep
-from profdiff.recording import plan, run, schedule
+from profdiff.recording import plan, run, schedule, varied
 from profdiff.recording.experiment import Asked, Equipment, Experiment
 from profdiff.session import manifest as m
 from profdiff.session.held import is_session
@@ -35,15 +35,25 @@ _COMPARED = 4
 _KILLED = re.compile(r"\bKilled\b|\bsignal 9\b|\bError 137\b")
 
 
-def record(session: Session, kernels: Sequence[KernelFiles], recorders: Sequence[Recorder]) -> None:
-    """Make the runs that ``kernels`` lack, as many at a time as there are of them."""
+def record(
+    session: Session,
+    kernels: Sequence[KernelFiles],
+    recorders: Sequence[Recorder],
+    repeated: Experiment | None = None,
+) -> None:
+    """Make the runs that ``kernels`` lack, as many at a time as there are of them; what changed is
+    ``repeated`` in varied states as that experiment says."""
     pending = schedule.missing_runs(session.manifest, kernels, recorders)
+    jobs = _jobs(kernels)
     with progress(len(pending), "") as display:
-        run.record(session, kernels, recorders, jobs=jobs(kernels), progress=display)
+        run.record(session, kernels, recorders, jobs=jobs, progress=display)
+    if repeated is not None:
+        batch = run.Batch(session, kernels, recorders)
+        varied.repeat(varied.of_experiment(repeated, batch), repeated.most_states, jobs=jobs)
     keep(session, [one for one in kernels if has_result(session, one.label, recorders)])
 
 
-def jobs(kernels: Sequence[KernelFiles]) -> int:
+def _jobs(kernels: Sequence[KernelFiles]) -> int:
     """As many guests as there are kernels, and processors."""
     return max(1, min(len(kernels), os.cpu_count() or 1))
 

@@ -130,17 +130,16 @@ def _show(
     it, and how long it takes, which is returned."""
     from profdiff.base.temporary import temporary_folder
     from profdiff.collectors import registry
-    from profdiff.recording import schedule, states
+    from profdiff.recording import schedule, varied
     from profdiff.recording.plan import continued
     from profdiff.session import points
 
     manifest = continued(asked.folder, asked.planned)
     with temporary_folder() as temporary:
         recorders = asked.recorders(manifest, temporary)
-    restored = manifest.guest is not None and manifest.guest.restored
-    most_states = asked.most_states if chosen is None and restored else 0
-    varied = states.wanted(manifest, most_states, RELEVANT, states.is_exact) if most_states else {}
-    pending = schedule.missing_runs(manifest, asked.kernels, recorders, chosen, varied or None)
+    most_states = varied.most_states(asked, manifest) if chosen is None else 0
+    states = varied.wanted_states(manifest, most_states) if most_states else None
+    pending = schedule.missing_runs(manifest, asked.kernels, recorders, chosen, states or None)
     done = sum(run.failure is None for run in manifest.runs)
     failed = len(manifest.runs) - done
     by_collector = Counter(run.recorder.collector.name for run in pending)

@@ -53,16 +53,23 @@ def repeat(each: Sequence[Repeated], most: int, *, jobs: int, place: Cluster | N
             run.record_batches(batches, jobs=jobs, progress=display, place=place)
 
 
+def most_states(one: Experiment, manifest: m.Manifest) -> int:
+    """In how many varied states an experiment's session is repeated by itself, at most: where
+    nobody said it, and machines are restored."""
+    guest = manifest.guest
+    return one.most_states if guest is not None and guest.restored else 0
+
+
+def wanted_states(manifest: m.Manifest, most: int) -> States:
+    """By row of the points, in how many of at most ``most`` varied states exact counts want to be
+    seen."""
+    return states.wanted(manifest, most, RELEVANT, states.is_exact)
+
+
 def of_experiment(one: Experiment, batch: Batch) -> list[Repeated]:
-    """What of an experiment's session is repeated by itself: exact counts of restored machines,
-    where nobody said in how many states."""
-    guest = batch.session.manifest.guest
-    if not one.most_states or guest is None or not guest.restored:
-        return []
-    wanted = partial(
-        states.wanted, most=one.most_states, threshold=RELEVANT, is_wanted=states.is_exact
-    )
-    return [Repeated(batch, wanted, _is_varied)]
+    """What of an experiment's session is repeated by itself."""
+    most = most_states(one, batch.session.manifest)
+    return [Repeated(batch, partial(wanted_states, most=most), _is_varied)] if most else []
 
 
 def _is_varied(place: PlannedRun) -> bool:
