@@ -2,6 +2,7 @@
 hardware retires it and as all counts here are, or with each of its iterations."""
 
 import math
+from collections.abc import Iterable
 
 import msgspec
 import numpy as np
@@ -79,17 +80,28 @@ def on_side(
     if side is None:
         return Iterated.of(found)
     number = comparison.labels.index(label)
-    told = []
-    for kernel in (0, number):
-        extra = left_out(comparison, kernel, side == "kernel")
-        if extra is None:
-            return None
-        told.append(int(extra[comparison.picked[kernel]]))
+    told = of_picked(comparison, (0, number), side == "kernel")
+    if told is None:
+        return None
     totals = comparison.totals(side).tolist()
     pair = totals[0], totals[number]
     each = StateChange(*(count + more for count, more in zip(pair, told, strict=True)))
     said = Iterated(StateChange(*pair), each)
     return said if said.differ() else None
+
+
+def of_picked(
+    comparison: Comparison, kernels: Iterable[int], side: bool | None = None, function: str = ""
+) -> list[int] | None:
+    """What ``left_out`` says of the run that stands for each of the kernels; None where a recording
+    of one does not say."""
+    told = []
+    for kernel in kernels:
+        found = left_out(comparison, kernel, side, function)
+        if found is None:
+            return None
+        told.append(int(found[comparison.picked[kernel]]))
+    return told
 
 
 def left_out(

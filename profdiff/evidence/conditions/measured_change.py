@@ -13,7 +13,7 @@ from profdiff.base.metric import INSTRUCTIONS
 from profdiff.evidence.conditions.condition import TOO_FEW, Condition, MeasuredChange
 from profdiff.evidence.conditions.sampled_change import by_boot, sampled_change, stack_rows
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.iterations import Iterated, left_out
+from profdiff.evidence.iterations import Iterated, of_picked
 from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimate
 from profdiff.evidence.tick_floor import above_ticks
@@ -109,13 +109,8 @@ def _extra(comparison: Comparison, condition: Condition) -> list[float] | None:
     side = {"kernel": True, "user": False}.get("" if condition.function else condition.what)
     function = condition.what if condition.function else ""
     ops = (comparison.ops or 1) if condition.unit == "/op" else 1
-    told = []
-    for kernel in range(len(comparison.labels)):
-        found = left_out(comparison, kernel, side, function)
-        if found is None:
-            return None
-        told.append(float(found[comparison.picked[kernel]]) / ops)
-    return told
+    told = of_picked(comparison, range(len(comparison.labels)), side, function)
+    return None if told is None else [one / ops for one in told]
 
 
 def of_counts(
