@@ -4,7 +4,7 @@ of it, and make code of two lines one. Where a statement begins they leave a mar
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,7 +101,8 @@ def sure(
             symbol, frames, line = one.copy
             sites[symbol, line].add(frames)
     certain, possible = dict[Copy, int](), dict[Copy, int]()
-    conditional = list(_flowing(places, architecture, ("conditional",)))
+    flowing = list(_flowing(places, architecture))
+    conditional = [(one, copy) for one, copy, flow in flowing if flow == "conditional"]
     falls = {one.address: one.count for one in places}
     falls |= {one.address: one.count - one.taken for one, _ in conditional}
     for one in places:
@@ -119,22 +120,21 @@ def sure(
         certain[copy] = max(certain.get(copy, 0), min(possible[copy], branches[copy]))
     # Further lines of a statement have no mark of their own.
     marked = {line for lines in marks.lines.values() for line in lines}
-    flowing = _flowing(places, architecture, _LEADS_ON)
-    own = largest((copy, one.count) for one, copy in flowing if copy[2] not in marked)
+    own = largest((copy, one.count) for one, copy, _ in flowing if copy[2] not in marked)
     return certain | own
 
 
-def _flowing(
-    places: list[Place], architecture: str, flow: Sequence[str]
-) -> Iterator[tuple[Place, Copy]]:
-    """The instructions that lead on in one of these ways, and whose line is known."""
+def _flowing(places: list[Place], architecture: str) -> Iterator[tuple[Place, Copy, str]]:
+    """The instructions that lead on in one of the ways of ``_LEADS_ON``, and whose line is known;
+    and in which way."""
     address = np.array([one.address for one in places], np.uint64)
     code = np.array([one.code for one in places], np.uint8).reshape(-1, 16)
-    shown = disassemble(architecture, address, code).flow
-    there = np.isin(shown, [flows().index(one) for one in flow]).tolist()
-    for one, leads in zip(places, there, strict=True):
-        if leads and one.copy:
-            yield one, one.copy
+    known = flows()
+    for one, number in zip(
+        places, disassemble(architecture, address, code).flow.tolist(), strict=True
+    ):
+        if one.copy and known[number] in _LEADS_ON:
+            yield one, one.copy, known[number]
 
 
 def largest(counts: Iterable[tuple[Copy, int]]) -> dict[Copy, int]:
