@@ -2,12 +2,11 @@
 does nothing there and looks the same; and what is counted of a program without marks."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 
 from profdiff.base import bounded, units
 from profdiff.base.errors import SessionError
 from profdiff.collectors import registry
-from profdiff.profile import session_facts
+from profdiff.profile.session_facts import known_options
 from profdiff.session.kernel_config import NOT_SET
 from profdiff.session.manifest import Run
 from profdiff.session.points import Setting
@@ -58,7 +57,7 @@ def _lacking(session: Session, calls: Mapping[str, int]) -> Iterator[str]:
     wanted |= {f"{name}()": option for name, option in _CALLED.items() if name in calls}
     if not wanted:
         return
-    configs = dict(_configs(session))
+    configs = dict(known_options(session, {kernel.label for kernel in session.compared}))
     for what, option in wanted.items():
         off = [
             label
@@ -82,13 +81,6 @@ def _used(session: Session) -> Iterator[tuple[bytes, str]]:
         except (OSError, SessionError):
             continue
         yield from ((name, option) for name, option in _NAMED.items() if name in content)
-
-
-def _configs(session: Session) -> Iterator[tuple[str, Mapping[str, str]]]:
-    for kernel in session.compared:
-        if kernel.config is not None:
-            with suppress(OSError, ValueError, SessionError):
-                yield kernel.label, session_facts.options_of(session, kernel.config)
 
 
 def _calls(setting: Setting, state: State) -> dict[str, int]:

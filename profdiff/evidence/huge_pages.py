@@ -1,13 +1,11 @@
 """Transparent huge pages that a workload would have on its user's machine and has not in the
 recording, whose counts are then of another path through the memory manager."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from profdiff.base import units
-from profdiff.base.errors import SessionError
-from profdiff.profile import session_facts
+from profdiff.profile.session_facts import known_options
 from profdiff.session.facts import Facts
 from profdiff.session.points import Setting
 from profdiff.session.session import Session
@@ -18,8 +16,9 @@ from profdiff.session.told import HUGE_GIVEN, HUGE_REQUESTS, THP
 _ALWAYS, _MADVISE = "CONFIG_TRANSPARENT_HUGEPAGE_ALWAYS", "CONFIG_TRANSPARENT_HUGEPAGE_MADVISE"
 # What has less memory than one (KiB) can have none.
 _ONE = 2048
-# hugepage_init() turns them off where the kernel manages less than 512 MiB (mm/huge_memory.c).
-_ENOUGH = "1G"
+# hugepage_init() turns them off where the kernel manages less than 512 MiB (mm/huge_memory.c),
+# which a guest of so many MiB always has.
+_ENOUGH = 1024
 
 
 class _Kernel(NamedTuple):
@@ -41,9 +40,10 @@ def lacking(session: Session, facts: Facts, setting: Setting, state: State) -> l
     guest = session.manifest.guest
     if point is None or guest is None:
         return []
-    on = dict(_configured(session))
+    off = {one.label for one in session.compared if _value(point, THP, one.label) == "never"}
+    options = dict(known_options(session, off if guest.memory < _ENOUGH else ()))
     kernels = {
-        kernel.label: _kernel(point, kernel.label, on.get(kernel.label), facts)
+        kernel.label: _kernel(point, kernel.label, options.get(kernel.label, {}), facts)
         for kernel in session.compared
     }
     asking = {label: one for label, one in kernels.items() if one.asked and one.given == 0}
@@ -62,7 +62,7 @@ def _why(kernels: Mapping[str, _Kernel], memory: int) -> str:
     if any(one.small for one in kernels.values()):
         return (
             f"Linux turns them off in guests of {memory:,} MiB, though the config has them on; "
-            f"record with --memory {_ENOUGH}"
+            f"record with --memory {_ENOUGH // 1024}G"
         )
     if any(one.setting is None for one in kernels.values()):
         return "CONFIG_TRANSPARENT_HUGEPAGE is off"
@@ -71,7 +71,7 @@ def _why(kernels: Mapping[str, _Kernel], memory: int) -> str:
     return ""
 
 
-def _kernel(point: PointState, label: str, configured: str | None, facts: Facts) -> _Kernel:
+def _kernel(point: PointState, label: str, options: Mapping[str, str], facts: Facts) -> _Kernel:
     values = {
         name: value
         for name in (THP, HUGE_REQUESTS, "resident_kib", *HUGE_GIVEN)
@@ -81,28 +81,18 @@ def _kernel(point: PointState, label: str, configured: str | None, facts: Facts)
     # Without CONFIG_VM_EVENT_COUNTERS, one that came and went was not seen.
     counted = "vmstat thp_fault_alloc" in values or values.get(THP) in (None, "never")
     chosen = "transparent_hugepage=" in facts.command_lines.get(label, "")
-    small = configured is not None and not chosen and values.get(THP) == "never"
+    always, madvise = (options.get(one) == "y" for one in (_ALWAYS, _MADVISE))
+    small = (always or madvise) and not chosen
     roomy = int(values.get("resident_kib", _ONE)) >= _ONE
     return _Kernel(
         int(values.get(HUGE_REQUESTS, 0)),
         sum(given) if counted and given else None,
         values.get(THP),
         small,
-        small and configured == _ALWAYS and roomy,
+        small and always and roomy,
     )
 
 
 def _value(point: PointState, name: str, label: str) -> str | None:
     differs = point.differences.get(name)
     return point.equal.get(name) if differs is None else differs.get(label)
-
-
-def _configured(session: Session) -> Iterator[tuple[str, str]]:
-    """Labels of kernels whose config has them on, and how."""
-    for kernel in session.compared:
-        if kernel.config is not None:
-            with suppress(OSError, ValueError, SessionError):
-                options = session_facts.options_of(session, kernel.config)
-                yield from (
-                    (kernel.label, one) for one in (_ALWAYS, _MADVISE) if options.get(one) == "y"
-                )

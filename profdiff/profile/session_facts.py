@@ -1,7 +1,8 @@
 """Reads a session's facts: configs, command lines, and what machines say of themselves."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -54,6 +55,16 @@ def read(session: Session) -> Facts:
 def options_of(session: Session, config: str) -> dict[str, str]:
     """The options of a kernel's config in a session. Raises OSError, ValueError, SessionError."""
     return parse(unpacked(bounded.read(session.path(config), MAX_SIZE)))
+
+
+def known_options(
+    session: Session, labels: Collection[str]
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """The options of each of these kernels whose config can be read."""
+    for kernel in session.compared:
+        if kernel.config is not None and kernel.label in labels:
+            with suppress(OSError, ValueError, SessionError):
+                yield kernel.label, options_of(session, kernel.config)
 
 
 def workloads(manifest: Manifest) -> dict[str, str]:

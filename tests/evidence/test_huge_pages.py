@@ -24,6 +24,7 @@ def told(
     config: str,
     resident: int = 4096,
     command_line: str = "",
+    memory: int = 400,
     **seen: int,
 ) -> str:
     """What the report of two kernels alike says, whose runs saw ``seen``."""
@@ -45,7 +46,7 @@ def told(
         folder,
         m.replace(
             described,
-            guest=GUEST,
+            guest=m.replace(GUEST, memory=memory),
             kernels=[m.replace(one, config="config") for one in described.kernels],
             runs=[m.replace(one, files=names, exit_status=0) for one in described.runs],
         ),
@@ -95,6 +96,17 @@ SMALL = (
             {"enabled": "", "config": "_X", "huge_page_requests": 3},
             f"{ASKS}: CONFIG_TRANSPARENT_HUGEPAGE is off.",
         ),
+        # There is memory enough: something else turned them off.
+        (
+            {
+                "enabled": NEVER,
+                "config": "_MADVISE",
+                "memory": 2048,
+                "huge_page_requests": 3,
+            },
+            f"{ASKS}: /sys/kernel/mm/transparent_hugepage/enabled is never.",
+        ),
+        ({"enabled": NEVER, "config": "_ALWAYS", "memory": 2048}, ""),
         # They are on, and the workload has some, or has none all the same.
         ({"enabled": MADVISE, "config": "_MADVISE", "huge_page_requests": 3}, f"{ASKS}."),
         (
