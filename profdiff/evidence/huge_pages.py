@@ -53,7 +53,9 @@ def lacking(session: Session, facts: Facts, setting: Setting, state: State) -> l
     told = f"Transparent huge pages are off on {units.listed(lost)}" if lost else ""
     if asking:
         times = units.counted(max(one.asked for one in asking.values()), "time")
-        told = f"The workload asks for huge pages ({times}), and has none on {units.listed(asking)}"
+        told = (
+            f"The workload asks for huge pages ({times}), but gets none on {units.listed(asking)}"
+        )
     why = _why(asking or lost, guest.memory)
     return [f"{told}{': ' if why else ''}{why}."]
 

@@ -60,7 +60,7 @@ ALWAYS, MADVISE, NEVER = (
     " ".join(f"[{one}]" if one == chosen else one for one in ("always", "madvise", "never"))
     for chosen in ("always", "madvise", "never")
 )
-ASKS = "The workload asks for huge pages (3 times), and has none on a and b"
+ASKS = "The workload asks for huge pages (3 times), but gets none on a and b"
 SMALL = (
     "Linux turns them off in guests of 400 MiB, though the config has them on; record with "
     "--memory 1G"

@@ -123,6 +123,18 @@ def test_a_kernel_that_mitigates_more_is_in_another_state(
     assert any("STATE DIFFERS: mitigation" in line.text for line in lines(state)) == differs
 
 
+def test_where_mitigations_differ_none_is_said_to_be_needless(tmp_path: Path) -> None:
+    same = with_bugs(mds="Not affected")
+    assert "no mitigation is needed" in lines(compared(tmp_path, a=same, b=same))[-1].text
+    on, off = (
+        with_bugs(mds="Not affected", srso=value)
+        for value in ("Mitigation: Safe RET", "Vulnerable")
+    )
+    told = [line.text for line in lines(compared(tmp_path, a=on, b=off))]
+    assert any("STATE DIFFERS: mitigation srso" in text for text in told)
+    assert not any("no mitigation is needed" in text for text in told)
+
+
 def test_mitigations_of_machines_in_earlier_sessions(tmp_path: Path) -> None:
     on, off = "mitigation l1tf: Mitigation: PTE Inversion\n", "mitigation l1tf: Vulnerable\n"
     state = compared(tmp_path, a={**left(), "environment": on}, b={**left(), "environment": off})

@@ -88,7 +88,7 @@ def test_huge_pages_that_a_guest_does_not_give_are_said_first(
     source = tmp_path / "huge.c"
     source.write_text(HUGE)
     kernels = ["--kernel", str(old_kernel), "--kernel", str(new_kernel)]
-    lacks = "The workload asks for huge pages (1 time), and has none on v6.12.107 and v6.18.15"
+    lacks = "The workload asks for huge pages (1 time), but gets none on v6.12.107 and v6.18.15"
 
     def record(*options: str) -> tuple[str, Path]:
         folder = tmp_path / f"huge{len(options)}.profdiff"

@@ -186,7 +186,9 @@ def mitigations(state: State) -> str:
         for word, start in (("mitigated", "Mitigation"), ("vulnerable", "Vulnerable"))
         if (names := [name for name, value in known.items() if value.startswith(start)])
     ]
-    return "; ".join(told) or "no mitigation is needed"
+    # What differs stands apart, with the values of each kernel.
+    differs = any(what.startswith(MITIGATION) for what in state.differences)
+    return "; ".join(told) or ("" if differs else "no mitigation is needed")
 
 
 def _system_calls(state: State) -> str:
