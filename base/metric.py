@@ -1,11 +1,21 @@
 """What a value is a value of: its name, unit and direction, and what kind of value it is."""
 
+import re
 from math import nan
 from typing import Literal, NamedTuple
 
 Better = Literal["lower", "higher"]
 # Software clocks count nanoseconds (perf_event_open(2)); everything else counts itself.
-_CLOCKS = ("cpu-clock", "task-clock")
+CLOCKS = ("cpu-clock", "task-clock")
+_ALIASES = {"cpu-cycles": "cycles"}
+# Modifiers of perf's grammar (modifier_event in tools/perf/util/parse-events.l): each letter once,
+# p up to three times. ``pmu/terms/mods``, where perf stat writes ``pmu/name:mods/`` too.
+_MODIFIERS = re.compile(r"(?!.*p.*p.*p.*p|.*([^p]).*\1)[ukhpPGHSDIWebRX]+")
+_PMU_EVENT = re.compile(
+    r"([^/:]+/[^/]*?)(?::([ukhpPGHSDIWebRX]+))?/:?([ukhpPGHSDIWebRX]*)", re.ASCII
+)
+# Tracepoints whose names users choose, so that they may be any letters: perf probe's and SDT's.
+_PROBES = re.compile(r"(?:probe|sdt)(?:_[^:]*)?:")
 
 
 class Kind(NamedTuple):
@@ -53,7 +63,7 @@ COUNTED = Kind("counts of events", "counted, not sampled", "has", repeatable=Tru
 
 
 class Metric(NamedTuple):
-    """``name`` of an event is perf's, without what only says how precisely it was sampled. ``unit``
+    """``name`` of an event is perf's, without modifiers that do not change what it counts. ``unit``
     is empty where nobody said what it is."""
 
     name: str
@@ -88,14 +98,38 @@ IDLE = Metric("idle", "ns of guest clock", kind=EXACT)
 """For how long no vCPU had anything to do."""
 
 
-def event_metric(event: str) -> Metric:
+class EventName(NamedTuple):
+    """The name of an event and its modifiers, by perf's grammar: ``cycles`` and ``up`` of
+    ``cycles:up``, ``sched:sched_switch`` and none of itself."""
+
+    name: str
+    modifiers: str = ""
+
+    @classmethod
+    def of(cls, event: str, *, tracepoint: bool | None = None) -> "EventName":
+        """``tracepoint``: whether it is one; None where only its name tells."""
+        if match := _PMU_EVENT.fullmatch(event):
+            name, inner, behind = match.groups("")
+            return cls(f"{name}/", inner + behind)
+        name, _, modifiers = event.rpartition(":")
+        if not name or not _MODIFIERS.fullmatch(modifiers):
+            return cls(_ALIASES.get(event, event))
+        if tracepoint is None:
+            tracepoint = bool(_PROBES.match(event))
+        # The first colon of a tracepoint stands between its system and its name.
+        if tracepoint and ":" not in name:
+            return cls(event)
+        return cls(_ALIASES.get(name, name), modifiers)
+
+
+def event_metric(event: str, *, tracepoint: bool | None = None) -> Metric:
     """The metric that an event samples: ``cycles`` for ``cpu-cycles:P``, ``cycles:u`` for itself.
 
-    The modifiers p, P (precision), S (leader sampling), D (pinned), H and G with each other change
-    how an event is sampled, not what it counts (perf-list(1)).
+    The modifiers p, P (precision), S (leader sampling), D (pinned), H and G with each other and
+    such change how an event is sampled, not what it counts (perf-list(1)).
     """
-    name, _, modifiers = event.strip("/").partition(":")
-    name = {"cpu-cycles": "cycles"}.get(name, name)
-    kept = "".join(sorted(set(modifiers) & set("ukhGH"))).replace("GH", "")
-    full = f"{name}:{kept}" if kept else name
-    return Metric(full, "ns" if name in _CLOCKS else full, kind=SAMPLED)
+    name, modifiers = EventName.of(event, tracepoint=tracepoint)
+    kept = "".join(sorted(set(modifiers) & set("ukhGHI"))).replace("GH", "")
+    # A PMU's event has its modifiers behind the last slash.
+    full = name + (kept if name.endswith("/") else f":{kept}" if kept else "")
+    return Metric(full, "ns" if name in CLOCKS else full, kind=SAMPLED)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from profdiff.base.metric import CLOCKS, EventName
 from profdiff.collectors.messages import short
 from profdiff.collectors.perf.events import grouped, members
 
@@ -40,7 +41,7 @@ def attempts(options: Mapping[str, Any], *, emulated: bool) -> list[Attempt]:
 
 def default_period(events: Sequence[str], *, emulated: bool) -> int:
     """Events between two samples where the user did not say."""
-    if all(name.startswith(("cpu-clock", "task-clock")) for name in events):
+    if all(EventName.of(name).name in CLOCKS for name in events):
         return _EMULATED_CLOCK_PERIOD if emulated else _CLOCK_PERIOD
     return _EMULATED_HARDWARE_PERIOD if emulated else _HARDWARE_PERIOD
 

@@ -165,7 +165,10 @@ def _fallback(used: Attempt, wanted: Attempt, data: PerfData, refusal: str) -> s
     if reason := fallback_reason(used, wanted, refusal):
         return reason
     # perf itself takes cpu-clock for cycles where there is no PMU, and hardly says so.
-    sampled = [one.name for one in data.events if not one.name.startswith("dummy")]
-    if {event_metric(name) for name in sampled} == {event_metric(name) for name in used.events}:
+    from profdiff.collectors.perf.samples import counts, metric_of
+
+    sampled = [one for one in data.events if counts(one)]
+    if {metric_of(one) for one in sampled} == {event_metric(name) for name in used.events}:
         return None
-    return f"perf sampled {' and '.join(sampled)} instead of {' and '.join(used.events)}"
+    names = " and ".join(one.name for one in sampled)
+    return f"perf sampled {names} instead of {' and '.join(used.events)}"

@@ -9,15 +9,29 @@ from numpy.typing import NDArray
 from profdiff.base.metric import Metric, event_metric
 from profdiff.collectors.recorded import Recorded
 from profdiff.collectors.records import Measured, Sampling
-from profdiff.symbolization._native import PerfData, PerfText
+from profdiff.symbolization._native import Event, PerfData, PerfText
 from profdiff.symbolization.places import Places
 
 _NOWHERE = Places(np.empty(0, np.uint64), np.empty(0, np.uint32), [])
 
+# PERF_TYPE_TRACEPOINT, and PERF_TYPE_SOFTWARE with PERF_COUNT_SW_DUMMY (perf_event_open(2)).
+_TRACEPOINT = 2
+_DUMMY = (1, 9)
+
+
+def counts(event: Event) -> bool:
+    """Whether an event is none that perf adds for its own records and that counts nothing."""
+    return (event.kind, event.config) != _DUMMY
+
+
+def metric_of(event: Event) -> Metric:
+    """The metric that an event of a perf.data file samples."""
+    return event_metric(event.name, tracepoint=event.kind == _TRACEPOINT)
+
 
 def sampling(data: PerfData, *, fallback: str | None = None, emulated: bool = False) -> Sampling:
     """How a recording was made; ``emulated``: in a guest whose cycles are nanoseconds."""
-    events = [event for event in data.events if not event.name.startswith("dummy")]
+    events = [event for event in data.events if counts(event)]
     names = [event.name for event in events]
     rates = {(event.rate, event.is_frequency) for event in events}
     number, is_frequency = rates.pop() if len(rates) == 1 else (0, False)
@@ -28,7 +42,8 @@ def sampling(data: PerfData, *, fallback: str | None = None, emulated: bool = Fa
         period=number if number and not is_frequency else None,
         frequency=number if number and is_frequency else None,
         fallback=fallback,
-        virtual_time=emulated and any(name.startswith("cycles") for name in names),
+        virtual_time=emulated
+        and any(metric_of(event).name.startswith("cycles") for event in events),
     )
 
 
@@ -39,8 +54,8 @@ def totals(data: PerfData) -> list[Measured]:
     )
     sums: dict[Metric, float] = {}
     for event, total in zip(data.events, weights.tolist(), strict=False):
-        if not event.name.startswith("dummy"):
-            metric = event_metric(event.name)
+        if counts(event):
+            metric = metric_of(event)
             sums[metric] = sums.get(metric, 0.0) + total
     return [Measured(one.name, one.unit, one.better, True, [sum_]) for one, sum_ in sums.items()]
 
@@ -57,7 +72,7 @@ def read(files: Mapping[str, Path]) -> Recorded | None:
 
 def of_data(data: PerfData) -> Recorded:
     """The samples of a perf.data file; an event's weights are put where its samples were taken."""
-    of_event = [event_metric(event.name) for event in data.events]
+    of_event = [metric_of(event) for event in data.events]
     metrics = tuple(dict.fromkeys(of_event))
 
     def summed(column: NDArray[np.uint64]) -> NDArray[np.int64]:

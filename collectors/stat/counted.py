@@ -5,12 +5,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from profdiff.base.metric import CLOCKS, EventName
+
 _MOST_LINES, _MOST_NAME = 1000, 200
 _NUMBER = re.compile(r"\d{1,20}(?:\.\d{1,20})?")
 # A unit and two blanks may stand before a name. GHz is what perf says beside cycles.
 _METRIC = re.compile(r"(?:(\S+)\s\s+)?((?!GHz$)[A-Za-z_][\w.-]*)")
 _NANOSECONDS = {"ns": 1.0, "usec": 1e3, "msec": 1e6, "sec": 1e9}
-_CLOCKS = ("task-clock", "cpu-clock")
 
 
 class Counted(NamedTuple):
@@ -62,7 +63,7 @@ def _event(fields: list[str]) -> Counted | None:
     if times is None:
         return Counted(name, float(text), unit, part)
     # perf rounds a clock to 10 µs, but not the time in which it was counted, which is its value.
-    if name.partition(":")[0] in _CLOCKS and part == 1 and _NUMBER.fullmatch(running):
+    if EventName.of(name).name in CLOCKS and part == 1 and _NUMBER.fullmatch(running):
         return Counted(name, float(running), "ns")
     return Counted(name, float(text) * times, "ns", part)
 

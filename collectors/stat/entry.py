@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from profdiff.base.errors import InputError
-from profdiff.base.metric import COUNTED, Better, event_metric
+from profdiff.base.metric import COUNTED, Better, EventName, event_metric
 from profdiff.base.units import listed
 from profdiff.collectors.collector import Collector, Options
 from profdiff.collectors.perf.events import EVENTS, words
@@ -125,8 +125,9 @@ def _wanted(events: Sequence[Counted], options: Options) -> list[Counted]:
 
     if not options["metric_groups"]:
         return list(events)
-    names = {event_metric(event).name.partition(":")[0] for event in command.events(options)}
-    return [one for one in events if event_metric(one.event).name.partition(":")[0] in names]
+    # perf adds modifiers where it may not count the kernel.
+    names = {EventName.of(event).name for event in command.events(options)}
+    return [one for one in events if EventName.of(one.event).name in names]
 
 
 def _derived(metrics: Sequence[Derived], options: Options) -> Iterator[Measured]:

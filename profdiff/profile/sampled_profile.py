@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from profdiff.base import units
 from profdiff.base.errors import InputError
-from profdiff.base.metric import Metric, event_metric
+from profdiff.base.metric import EventName, Metric, event_metric
+from profdiff.collectors.perf.samples import counts, metric_of
 from profdiff.collectors.recorded import Recorded
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.chain_functions import ChainFunctions
@@ -29,9 +30,12 @@ def perf_profile(
     implausibly many events."""
     functions = ChainFunctions.of(chains, run.places.in_kernel)
     stacks = data.expand(functions.offsets, functions.frames, functions.inlined)
-    names = [one.name for one in data.events]
     metrics, counts, samples = _columns(
-        names, len(stacks.parent), stacks.entry_stack, data.entry_event, data
+        list(map(metric_of, data.events)),
+        len(stacks.parent),
+        stacks.entry_stack,
+        data.entry_event,
+        data,
     )
     return Profile(
         functions=functions.functions,
@@ -79,7 +83,11 @@ def text_profile(text: PerfText) -> Profile:
     stacks, place = table.renumbered(np.arange(len(functions)))
     entry_stack = place[found.entry_stack]
     metrics, counts, samples = _columns(
-        text.events or ["samples"], len(stacks), entry_stack, text.entry_event, text
+        list(map(event_metric, text.events or ["samples"])),
+        len(stacks),
+        entry_stack,
+        text.entry_event,
+        text,
     )
     inlined = np.zeros(len(stacks), np.bool_)
     inlined[place[found.inlined]] = True
@@ -134,7 +142,7 @@ def by_thread(data: PerfData) -> dict[str, int]:
 def totals(data: PerfData) -> list[tuple[Metric, int]]:
     """What the samples of each metric stand for. Raises InputError for a file with implausibly many
     events."""
-    metrics, column = _metrics([one.name for one in data.events], data.entry_event)
+    metrics, column = _metrics(list(map(metric_of, data.events)), data.entry_event)
     sums = np.zeros(len(metrics), np.int64)
     np.add.at(sums, column[data.entry_event], data.entry_weight.astype(np.int64))
     return list(zip(metrics, sums.tolist(), strict=True))
@@ -149,7 +157,7 @@ def folded_profile(profile: Profile) -> bytes:
 
 
 def _columns(
-    events: Sequence[str],
+    events: Sequence[Metric],
     stacks: int,
     entry_stack: NDArray[np.int64],
     entry_event: NDArray[np.uint32],
@@ -167,19 +175,18 @@ def _columns(
 
 
 def _metrics(
-    events: Sequence[str], entry_event: NDArray[np.uint32]
+    events: Sequence[Metric], entry_event: NDArray[np.uint32]
 ) -> tuple[tuple[Metric, ...], NDArray[np.int64]]:
     """The metrics that were sampled, and which one each event is of."""
     used = np.flatnonzero(np.bincount(entry_event)).tolist()
     # perf adds a dummy event of its own, which counts nothing.
-    wanted = used or [n for n, name in enumerate(events) if not name.startswith("dummy")]
+    wanted = used or [n for n, one in enumerate(events) if EventName.of(one.name).name != "dummy"]
     if len(wanted) > _MOST_EVENTS:
         raise InputError(f"{len(wanted)} events have samples: at most {_MOST_EVENTS} are compared")
-    of_event = {event: event_metric(events[event]) for event in wanted}
-    metrics = tuple(dict.fromkeys(of_event.values()))
+    metrics = tuple(dict.fromkeys(events[event] for event in wanted))
     column = np.zeros(max(len(events), 1), np.int64)
-    for event, metric in of_event.items():
-        column[event] = metrics.index(metric)
+    for event in wanted:
+        column[event] = metrics.index(events[event])
     return metrics, column
 
 
@@ -223,7 +230,7 @@ def _machine(data: PerfData) -> dict[str, str]:
 
 def _rates(data: PerfData) -> frozenset[Rate]:
     # Members of a group that its leader samples have no period of their own.
-    events = [one for one in data.events if one.rate and not one.name.startswith("dummy")]
+    events = [one for one in data.events if one.rate and counts(one)]
     return frozenset(Rate(one.rate, one.is_frequency) for one in events)
 
 

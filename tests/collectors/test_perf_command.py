@@ -51,11 +51,33 @@ def test_the_telling_line_of_a_refusal() -> None:
         ("cycles:upp", "cycles:u"),
         ("instructions:S", "instructions"),
         ("dummy:HG", "dummy"),
-        ("cpu_core/cycles/", "cpu_core/cycles"),
+        ("cpu_core/cycles/", "cpu_core/cycles/"),
+        ("cpu_core/cycles/P", "cpu_core/cycles/"),
+        ("cpu_core/cycles:u/", "cpu_core/cycles/u"),
+        ("cpu/mem-loads,ldlat=64/P", "cpu/mem-loads,ldlat=64/"),
+        ("MEM_TRANS_RETIRED:LOAD_LATENCY:ldlat=128", "MEM_TRANS_RETIRED:LOAD_LATENCY:ldlat=128"),
+        ("inst_retired.any:upp", "inst_retired.any:u"),
+        ("cycles:uI", "cycles:Iu"),
+        ("cycles:pppp", "cycles:pppp"),
+        ("r1a8:k", "r1a8:k"),
+        ("mem:0x1000/4:rw:uP", "mem:0x1000/4:rw:u"),
+        ("sched:sched_switch", "sched:sched_switch"),
+        ("sched:sched_switch:k", "sched:sched_switch:k"),
+        ("syscalls:sys_enter_read", "syscalls:sys_enter_read"),
+        ("probe_libc:malloc", "probe_libc:malloc"),
+        ("probe_prog:Pp", "probe_prog:Pp"),
+        ("sdt_prog:u", "sdt_prog:u"),
     ],
 )
 def test_metrics_of_events(event: str, metric: str) -> None:
     assert event_metric(event).name == metric
+
+
+def test_what_is_no_modifier_of_a_tracepoint() -> None:
+    """A perf.data file tells the kind of its events: users name probes as they like."""
+    assert event_metric("mine:pk", tracepoint=True).name == "mine:pk"
+    assert event_metric("mine:pk:kp", tracepoint=True).name == "mine:pk:k"
+    assert event_metric("mine:pk", tracepoint=False).name == "mine:k"
 
 
 def test_clocks_count_nanoseconds() -> None:

@@ -43,7 +43,7 @@ WITHOUT_BOUND = (CHANGED, MOVED)
 # A modifier of perf belongs to the metric: `cycles:u`.
 _PLAIN = r'[^\s:<>=!"]+'
 _NAMES = re.compile(
-    rf'\s*(?P<metric>"[^"]+"|{_PLAIN}(?::[ukhGH]{{1,5}}(?=\s*(?:[:<>=!]|\Z)))?)'
+    rf'\s*(?P<metric>"[^"]+"|{_PLAIN}(?::[ukhGHI]{{1,6}}(?=\s*(?:[:<>=!]|\Z)))?)'
     rf'(?:\s*:\s*(?:(?P<inclusive>total)\s*:\s*)?(?P<what>"[^"]+"|{_PLAIN}))?\s*'
 )
 _BOUND = re.compile(
@@ -148,7 +148,7 @@ class Condition(msgspec.Struct, frozen=True):
         # `cycles:u` would be a metric.
         what = self.what
         if self.function and (
-            what in SIDES or not re.fullmatch(_PLAIN, what) or re.fullmatch("[ukhGH]{1,5}", what)
+            what in SIDES or not re.fullmatch(_PLAIN, what) or re.fullmatch("[ukhGHI]{1,6}", what)
         ):
             what = f'"{what}"'
         if self.inclusive:

@@ -102,6 +102,8 @@ def check_names(
     if name in metrics or name not in CODE:
         if name not in metrics and name == "total" and what in functions:
             raise InputError(f"no metric 'total' was measured; write METRIC:total:{what}")
+        if (whole := f"{name}:{what}") in metrics:
+            raise InputError(f"metric {whole!r} has a colon: write it in double quotes")
         if name not in metrics:
             raise InputError(_unknown("metric", name, metrics))
         if condition.operator in WITHOUT_BOUND:

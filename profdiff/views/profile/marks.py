@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from profdiff.base.metric import EventName
 from profdiff.profile.comparison import Comparison
 
 # A standard error beyond this part of the larger side can hide a change of a fifth of it.
@@ -84,8 +85,8 @@ def signs(
 
 def instructions_of(group: Sequence[Comparison]) -> Comparison | None:
     """The instructions to set beside the first metric, where that is cycles."""
-    name, colon, modifiers = group[0].metric.name.partition(":")
+    name, modifiers = EventName.of(group[0].metric.name)
     if name != "cycles":
         return None
-    wanted = f"instructions{colon}{modifiers}"
+    wanted = f"instructions:{modifiers}" if modifiers else "instructions"
     return next((other for other in group if other.metric.name == wanted), None)
