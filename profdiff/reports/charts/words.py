@@ -32,7 +32,7 @@ def short(text: str, columns: int = 24) -> str:
 
 def file_part(metric: str) -> str:
     """A metric's name as a part of a file's."""
-    return re.sub(r"[^A-Za-z0-9.]+", "-", metric).strip("-.")[:40] or "metric"
+    return re.sub(r"[^A-Za-z0-9.]+", "-", metric).strip("-.")[:100] or "metric"
 
 
 def listed(told: Sequence[str]) -> str:
