@@ -1,17 +1,13 @@
 """What documents and help say of perf, of KernelCI and of real regressions is what was measured."""
 
-import importlib.util
 import re
-import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from click.testing import CliRunner
+from perfs import bench, perf_of
 from support import ROOT, need_kernel, need_profile, need_program
 
-from profdiff.base.errors import ProfdiffError
 from profdiff.cli import cli
 from profdiff.commands import COMMANDS
 
@@ -68,17 +64,6 @@ def test_the_causes_of_the_sampled_regressions_add_up() -> None:
     assert "contended locks" in readme
 
 
-def bench() -> ModuleType:
-    """benches/perf_inlines.py."""
-    spec = importlib.util.spec_from_file_location("inlines", ROOT / "benches/perf_inlines.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["inlines"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.kernel
 @pytest.mark.parametrize("suite", ["", "trixie-backports"])
 def test_perf_shows_what_is_documented(suite: str, tmp_path: Path) -> None:
@@ -88,14 +73,7 @@ def test_perf_shows_what_is_documented(suite: str, tmp_path: Path) -> None:
     for kernel in inlines.KERNELS:
         need_kernel(kernel)
         need_profile(kernel)
-    try:
-        program = inlines.from_debian(suite) if suite else Path(need_program("perf", "linux-perf"))
-    except ProfdiffError as error:
-        pytest.skip(f"perf from {suite} cannot be fetched: {error}")
-    started = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-    if started.returncode:
-        pytest.skip(f"perf from {suite} does not start here: {started.stderr.strip()}")
-    shown = inlines.measure(program, tmp_path)
+    shown = inlines.measure(perf_of(suite), tmp_path)
     assert shown.is_as_documented(), shown.text()
     document = (ROOT / "docs/perf.md").read_text()
     if f"perf {shown.version} |" in document and shown.inlined_frames:

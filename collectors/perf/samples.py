@@ -17,6 +17,8 @@ _NOWHERE = Places(np.empty(0, np.uint64), np.empty(0, np.uint32), [])
 # PERF_TYPE_TRACEPOINT, and PERF_TYPE_SOFTWARE with PERF_COUNT_SW_DUMMY (perf_event_open(2)).
 _TRACEPOINT = 2
 _DUMMY = (1, 9)
+# PERF_RECORD_STAT_CONFIG, PERF_RECORD_STAT and PERF_RECORD_STAT_ROUND of perf.
+_STAT_RECORDS = {75, 76, 77}
 
 
 def counts(event: Event) -> bool:
@@ -27,6 +29,18 @@ def counts(event: Event) -> bool:
 def metric_of(event: Event) -> Metric:
     """The metric that an event of a perf.data file samples."""
     return event_metric(event.name, tracepoint=event.kind == _TRACEPOINT)
+
+
+def empty(data: PerfData) -> str:
+    """What a recording without any sample is, and what to do; "" for others."""
+    if data.statistics["samples"]:
+        return ""
+    if data.statistics["unknown_records"].keys() & _STAT_RECORDS:
+        return (
+            "holds what perf stat record counted, and no sample: profdiff record --collector stat "
+            "counts events of kernels, perf record samples them"
+        )
+    return "has no sample: let the workload run longer, or sample more often (perf record -F or -c)"
 
 
 def sampling(data: PerfData, *, fallback: str | None = None, emulated: bool = False) -> Sampling:

@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from profdiff.api import metrics, trees
+from profdiff.api import trees
 from profdiff.base import units
 from profdiff.base.errors import InputError, ProfdiffError, SessionError
 from profdiff.evidence.parts.results import PartsResults
 from profdiff.profile.comparison import Comparison
+from profdiff.profile.metric_choice import chosen
 from profdiff.profile.recordings import Recordings
 from profdiff.reports.form import refuse_per_op
 from profdiff.session import points
@@ -104,7 +105,7 @@ def _comparison(session: Session, wanted: Wanted, setting: Setting) -> Compariso
 
         state = Results.gather(session.manifest).state(setting)
     comparisons = Recordings(session, setting, state).comparisons(Facts())
-    return metrics.chosen(comparisons, wanted.metric)
+    return chosen({one.full_name: one for one in comparisons}, wanted.metric)
 
 
 def _setting(manifest: Manifest, at: str | None) -> Setting:

@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from profdiff.api import annotated, blamed, metrics
+from profdiff.api import annotated, blamed
 from profdiff.api.recording import Recording
 from profdiff.api.table import Table
 from profdiff.evidence.findings import choose
@@ -61,7 +61,7 @@ class Session(Recording):
     def metrics(self) -> Sequence[str]:
         """The metrics whose functions are known, ``COLLECTOR:NAME``, the first of the report
         first."""
-        return list(metrics.named(self._found.findings.comparisons))
+        return [one.full_name for one in self._found.findings.comparisons]
 
     def at(self, setting: str) -> "Session":
         """The session at another setting: ``NAME=VALUE,...``, as ``profdiff report --at``."""
@@ -75,17 +75,17 @@ class Session(Recording):
     def functions(self, metric: str | None = None) -> Table[FunctionRow]:
         """What functions cost: a row for each and kernel. ``metric``: one of ``metrics``, or its
         name alone; the first by default."""
-        found = metrics.chosen(self._found.findings.comparisons, metric)
+        found = self._found.findings.comparison(metric)
         return Table(FunctionRow, function_rows(found))
 
     def addresses(self, metric: str | None = None) -> Table[AddressRow]:
         """What each address cost: a row for each that a kernel executed."""
-        found = metrics.chosen(self._found.findings.comparisons, metric)
+        found = self._found.findings.comparison(metric)
         return Table(AddressRow, address_rows(found))
 
     def calls(self) -> Table[CallRow]:
         """How often functions were called: a row for each that was, and kernel."""
-        found = metrics.chosen(self._found.findings.comparisons, None)
+        found = self._found.findings.comparison()
         return Table(CallRow, call_rows(found))
 
     def events(self) -> Table[EventCountRow]:

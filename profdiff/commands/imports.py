@@ -108,7 +108,8 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
 
         return Findings.of_recordings(importing.compare(imported, described))
 
-    found = OneSetting(ops, findings, lambda: importing.folded(imported))
+    fold = partial(importing.folded, imported)
+    found = OneSetting(ops, findings, fold, output.asked.metric)
     output.write(Subject(Session(Path("diff"), described), lambda: found, output.asked))
 
 

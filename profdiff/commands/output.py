@@ -76,6 +76,12 @@ _SELECTION = [
         help="Show also what kind of instructions ran: loads, stores, locked, serialising, "
         "privileged, divisions, repeated, calls, branches, vector. Exact counts only.",
     ),
+    works_on(
+        "--metric",
+        held=["session"],
+        metavar="[COLLECTOR:]NAME",
+        help="Show only this metric.  [default: all; the first in a form that shows one]",
+    ),
     ASCII,
 ]
 
@@ -112,6 +118,8 @@ class Output(NamedTuple):
         """Write what ``option`` shows instead of the report, in the forms that were asked for, or
         else as text. Raises InputError for a form that it does not have."""
         known = {form.name for form in forms}
+        if self.asked.metric is not None:
+            raise InputError(f"{option} is of no metric: leave --metric out")
         for name in self.targets:
             if name not in known:
                 able = units.listed(f"--{one}" for one in sorted(known))
@@ -183,6 +191,7 @@ def output_options(
         ascii_only: bool,
         ratios: bool,
         classes: bool,
+        metric: str | None,
         **others: Any,
     ) -> Any:
         if kernel_only and user_only:
@@ -190,7 +199,7 @@ def output_options(
         selection = Selection(
             sort, top, min_delta, "kernel" if kernel_only else "user" if user_only else None
         )
-        asked = Asked(selection, per_op, width, ascii_only, ratios, classes)
+        asked = Asked(selection, per_op, width, ascii_only, ratios, classes, metric)
         return command(output=Output(asked, targets(forms, others)), **others)
 
     with_output.__doc__ = command.__doc__

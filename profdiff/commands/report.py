@@ -133,7 +133,7 @@ def report(
     from profdiff.session.session import Session
 
     recording, at = find(session, cell, at)
-    found = cache(partial(_found, recording, at, threshold, only, tags))
+    found = cache(partial(_found, recording, at, threshold, only, tags, output.asked.metric))
     subject = Subject(recording, found, output.asked)
     if layout:
         from profdiff.reports.recorded_layout.forms import FORMS
@@ -180,6 +180,7 @@ def _found(
     threshold: str | None,
     only: Sequence[str],
     tags: Sequence[str],
+    metric: str | None,
 ) -> Any:
     """What is reported."""
     from profdiff.evidence.one_setting import OneSetting
@@ -188,7 +189,7 @@ def _found(
     from profdiff.session.session import Session
 
     if isinstance(recording, Session):
-        return OneSetting.of(recording, at)
+        return OneSetting.of(recording, at, metric)
     if isinstance(recording, Parts):
         return PartsFindings.of(recording, at)
     from profdiff.evidence.suite.results import SuiteResults

@@ -23,6 +23,7 @@ from profdiff.profile.code.classes import class_names
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.events.kept import KeptEvents
 from profdiff.profile.kept_functions import FunctionCounts
+from profdiff.profile.metric_choice import chosen
 from profdiff.profile.recordings import Recordings
 from profdiff.profile.self_counts import exact_collector
 from profdiff.session import inlines, points
@@ -103,6 +104,11 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
         for setting in chosen:
             with suppress(SessionError):
                 yield Findings.of(self.session, setting, self.results, state=self.state)
+
+    def comparison(self, metric: str | None = None) -> Comparison:
+        """The one of the metric that ``[COLLECTOR:]NAME`` names, or the first. Raises
+        InputError."""
+        return chosen({one.full_name: one for one in self.comparisons}, metric)
 
     @cached_property
     def cautions(self) -> list[str]:

@@ -9,19 +9,23 @@ if TYPE_CHECKING:
     from profdiff.evidence.findings import Findings
     from profdiff.session.session import Session
 
+Stacks = Sequence[tuple[str, Callable[[], bytes]]]
+
 
 @dataclass(frozen=True)
 class OneSetting:
     """What a report of a session is made of, at one setting. Nothing is read of the recordings
     before ``findings`` are asked for, which are made once, or the ``folded`` stacks of each
-    kernel. ``ops``: None where they are unknown."""
+    kernel. ``ops``: None where they are unknown. ``metric``: the only one that is shown,
+    ``[COLLECTOR:]NAME``; None for all, and for the first where a form shows one."""
 
     ops: int | None
     find: "Callable[[], Findings]"
-    folded: Callable[[], Sequence[tuple[str, Callable[[], bytes]]]]
+    fold: Callable[[str | None], Stacks]
+    metric: str | None = None
 
     @staticmethod
-    def of(session: "Session", at: str | None = None) -> "OneSetting":
+    def of(session: "Session", at: str | None = None, metric: str | None = None) -> "OneSetting":
         """At the setting that ``choose`` chooses. Raises what it does."""
         from profdiff.evidence.findings import Findings, choose
         from profdiff.evidence.results import Results
@@ -30,11 +34,19 @@ class OneSetting:
         results = Results.gather(session.manifest)
         setting = choose(session.manifest, at, results)
         find = partial(Findings.of, session, setting, results)
-        return OneSetting(
-            setting.ops, find, Recordings(session, setting, results.state(setting)).folded
-        )
+        recordings = Recordings(session, setting, results.state(setting))
+        return OneSetting(setting.ops, find, recordings.folded, metric)
 
     @cached_property
     def findings(self) -> "Findings":
-        """Raises what ``Findings.of`` does."""
-        return self.find()
+        """Raises what ``Findings.of`` does, and InputError for a metric that it does not have."""
+        found = self.find()
+        if self.metric is None:
+            return found
+        from msgspec.structs import replace
+
+        return replace(found, comparisons=[found.comparison(self.metric)])
+
+    def folded(self) -> Stacks:
+        """The stacks of each kernel in FlameGraph's format. Raises InputError, SessionError."""
+        return self.fold(self.metric)

@@ -16,6 +16,7 @@ from profdiff.base.units import printable
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.function_identity import Function, match
 from profdiff.profile.kernel_profile import Profile, Rate
+from profdiff.profile.metric_choice import common
 from profdiff.profile.runs import median_run
 from profdiff.profile.stack_table import StackTable
 from profdiff.session.facts import Facts
@@ -109,7 +110,7 @@ class Comparison(msgspec.Struct, frozen=True):
         if not kernels or kernels[0].label != manifest.kernels[0].label:
             raise SessionError(_without_base(manifest))
         chosen = [profiles[kernel.label] for kernel in kernels]
-        metrics = _common_metrics(kernels, chosen)
+        metrics = common((kernel.label, profiles[kernel.label].metrics) for kernel in kernels)
         matched = match([profile.functions for profile in chosen])
         count = sum(not function.reason for function in matched.functions)
         merged = _merge_stacks(chosen, matched.numbers)
@@ -226,6 +227,11 @@ class Comparison(msgspec.Struct, frozen=True):
         return any(run.qemu and not run.qemu.tells_execution for run in self.runs)
 
     @property
+    def full_name(self) -> str:
+        """``COLLECTOR:NAME`` of its metric."""
+        return f"{self.runs[0].collector}:{self.metric.name}"
+
+    @property
     def failed(self) -> list[Run]:
         """The runs of this collector without a result."""
         collector, points = self.runs[0].collector, self.setting.points
@@ -275,19 +281,6 @@ def _without_base(manifest: Manifest) -> str:
             why += f"; output and logs: {printable(folder)} of the session"
         why = f" ({why})"
     return f"the base, {base}, has no finished run{why}: nothing can be compared with it"
-
-
-def _common_metrics(kernels: list[Kernel], profiles: list[Profile]) -> list[Metric]:
-    metrics = [m for m in profiles[0].metrics if all(m in p.metrics for p in profiles)]
-    if not metrics:
-        measured = "; ".join(
-            f"{kernel.label}: {', '.join(metric.name for metric in profile.metrics) or 'nothing'}"
-            for kernel, profile in zip(kernels, profiles, strict=True)
-        )
-        raise SessionError(
-            f"the kernels have no metric in common ({measured}): record them with the same --event"
-        )
-    return metrics
 
 
 class _Merged(msgspec.Struct, frozen=True):

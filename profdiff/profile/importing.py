@@ -9,7 +9,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,15 +19,17 @@ from profdiff.base.atomic import make_folder, write_atomic
 from profdiff.base.cache import symbol_cache
 from profdiff.base.errors import InputError
 from profdiff.collectors.kernels.files import module_files
-from profdiff.collectors.perf.samples import of_data, of_text, sampling
+from profdiff.collectors.perf.samples import empty, of_data, of_text, sampling
 from profdiff.collectors.recorded import Recorded
 from profdiff.collectors.records import Measured
 from profdiff.profile import nameless_kernel
 from profdiff.profile.folding import folded as folded_chains
 from profdiff.profile.kernel_profile import Profile
+from profdiff.profile.metric_choice import chosen, common
 from profdiff.profile.sampled_profile import (
     by_thread,
     folded_profile,
+    metrics_of,
     perf_profile,
     text_profile,
     totals,
@@ -128,11 +130,11 @@ class Imported:
             return self
         return replace(self, chains=folded_chains(self.chains, objects))
 
-    def folded(self) -> bytes:
-        """Its stacks in FlameGraph's format."""
+    def folded(self, metric: str) -> bytes:
+        """Its stacks in FlameGraph's format, of the metric of that name."""
         if self.recorded.text:
-            return folded_profile(self.profile)
-        return folded_samples(self.recorded, *self._samples)
+            return folded_profile(self.profile, metric)
+        return folded_samples(self.recorded, *self._samples, metric)
 
     @property
     def _addresses(self) -> str:
@@ -190,6 +192,8 @@ def _read_perf(source: GivenRecording, known: Callable[[], Mapping[str, Path]]) 
     if debug_elf is None and build_id:
         title = f"vmlinux of {source.label} ({build_id[:12]})"
         debug_elf = debuginfod.find(build_id, "debuginfo", title)
+    if why := empty(data):
+        raise InputError(f"{source.path} {why}")
     found = of_data(data)
     symbols = _kernel_symbols(source, data, build_id, debug_elf)
     binaries = _binaries(source, data)
@@ -316,11 +320,16 @@ def _kernels(imported: Sequence[Imported]) -> list[m.Kernel]:
     return list(kernels.values())
 
 
-def folded(imported: Sequence[Imported]) -> list[tuple[str, Callable[[], bytes]]]:
-    """The stacks of the first recording of each kernel in FlameGraph's format, made when called."""
+def folded(
+    imported: Sequence[Imported], metric: str | None = None
+) -> list[tuple[str, Callable[[], bytes]]]:
+    """The stacks of the first recording of each kernel in FlameGraph's format, made when called: of
+    the metric that ``[COLLECTOR:]NAME`` names, or the first. Raises InputError, SessionError."""
+    measured = common((one.source.label, metrics_of(one.recorded)) for one in imported)
+    name = chosen({f"import:{one.name}": one.name for one in measured}, metric)
     folds = folds_of(_kernels(imported))
     firsts = [one.without_inlines(folds) for one, number in _numbered(imported) if number == 1]
-    return [(one.source.label, one.folded) for one in firsts]
+    return [(one.source.label, partial(one.folded, name)) for one in firsts]
 
 
 def compare(imported: Sequence[Imported], manifest: m.Manifest) -> "list[Comparison]":

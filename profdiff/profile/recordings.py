@@ -15,8 +15,15 @@ from profdiff.profile.comparison import Comparison
 from profdiff.profile.exact_profile import exact_profile
 from profdiff.profile.kept_chains import chains_of
 from profdiff.profile.kernel_profile import Profile
+from profdiff.profile.metric_choice import chosen, common
 from profdiff.profile.runs import paired, recorded
-from profdiff.profile.sampled_profile import folded, folded_profile, perf_profile, text_profile
+from profdiff.profile.sampled_profile import (
+    folded,
+    folded_profile,
+    metrics_of,
+    perf_profile,
+    text_profile,
+)
 from profdiff.session.facts import Facts
 from profdiff.session.manifest import Run
 from profdiff.session.points import Setting, settings
@@ -55,18 +62,29 @@ class Recordings:
         comparisons[0].remarks.extend(f"nothing else is shown: {problem}" for problem in problems)
         return comparisons
 
-    def folded(self) -> list[tuple[str, Callable[[], bytes]]]:
+    def folded(self, metric: str | None = None) -> list[tuple[str, Callable[[], bytes]]]:
         """The stacks of the first finished run of each kernel in FlameGraph's format, made when
-        called. Raises SessionError when no kernel has a result."""
-        stacks: list[tuple[str, Callable[[], bytes]]] = []
-        for kernel in self._session.compared:
-            by_collector = [self._paired(kernel.label, name) for name in self._session.profiling]
-            if pair := next((pair for pair in by_collector if pair[1]), None):
-                short, long = pair
-                stacks.append((kernel.label, partial(self._folded, long[0], short[:1])))
-        if not stacks:
+        called: of the metric that ``[COLLECTOR:]NAME`` names, or the first. Raises InputError, and
+        SessionError when no kernel has a result."""
+        known: dict[str, tuple[str, dict[str, tuple[Run, list[Run], Recorded]]]] = {}
+        for collector in self._session.profiling:
+            pairs = {
+                one.label: self._paired(one.label, collector) for one in self._session.compared
+            }
+            runs = {
+                label: (long[0], short[:1], self._read(long[0]))
+                for label, (short, long) in pairs.items()
+                if long
+            }
+            if runs:
+                measured = common((label, metrics_of(one[-1])) for label, one in runs.items())
+                known |= {f"{collector}:{one.name}": (one.name, runs) for one in measured}
+            if known and metric is None:
+                break
+        if not known:
             raise SessionError(f"{self._session.folder}: no run gave a result")
-        return stacks
+        name, runs = chosen(known, metric)
+        return [(label, partial(self._folded, name, *one)) for label, one in runs.items()]
 
     def of_collector(self, collector: str, facts: Facts = _NO_FACTS) -> list[Comparison]:
         """The comparisons of one collector's metrics. Raises what ``comparisons`` does."""
@@ -116,13 +134,13 @@ class Recordings:
             )
         return profile
 
-    def _folded(self, run: Run, short: Sequence[Run]) -> bytes:
+    def _folded(self, metric: str, run: Run, short: Sequence[Run], found: Recorded) -> bytes:
         if short:
-            return folded_profile(self._profile([run, *short]).subtracted(1))
-        found = self._read(run)
+            return folded_profile(self._profile([run, *short]).subtracted(1), metric)
         if found.samples:
-            return folded(found, found.samples, chains_of(self._session, run, found.places))
-        return folded_profile(self._profile([run]))
+            chains = chains_of(self._session, run, found.places)
+            return folded(found, found.samples, chains, metric)
+        return folded_profile(self._profile([run]), metric)
 
     def _read(self, run: Run) -> Recorded:
         found = recorded(self._session, run)

@@ -83,7 +83,7 @@ def text_profile(text: PerfText) -> Profile:
     stacks, place = table.renumbered(np.arange(len(functions)))
     entry_stack = place[found.entry_stack]
     metrics, counts, samples = _columns(
-        list(map(event_metric, text.events or ["samples"])),
+        _of_text(text),
         len(stacks),
         entry_stack,
         text.entry_event,
@@ -112,27 +112,27 @@ def text_profile(text: PerfText) -> Profile:
     )
 
 
-def folded(run: Recorded, data: PerfData, chains: Chains) -> bytes:
+def folded(run: Recorded, data: PerfData, chains: Chains, metric: str) -> bytes:
     """The stacks of a perf.data file in FlameGraph's format, thread names first, weighted by the
-    first event that has samples."""
+    metric of that name."""
     functions = ChainFunctions.of(chains, run.places.in_kernel)
     # In this format functions of one name are one, whatever they belong to.
     numbers: dict[str, int] = {}
     named = [numbers.setdefault(f.name, len(numbers)) for f in functions.functions]
     frames = np.array(named, np.uint32)[functions.frames]
     stacks = data.expand(functions.offsets, frames, functions.inlined, len(numbers))
-    event = int(data.entry_event[0]) if len(data.entry_event) else 0
     counts = np.zeros(len(stacks.parent), np.int64)
-    mine = data.entry_event == event
+    known, column = _metrics(list(map(metric_of, data.events)), data.entry_event)
+    mine = column[data.entry_event] == _number(known, metric)
     np.add.at(counts, stacks.entry_stack[mine], data.entry_weight[mine].astype(np.int64))
     names = [*numbers, *data.threads]
     return write_folded(stacks.parent, stacks.function, names, counts)
 
 
 def by_thread(data: PerfData) -> dict[str, int]:
-    """The weight of each thread name's samples, of the first event that has samples."""
-    event = int(data.entry_event[0]) if len(data.entry_event) else 0
-    mine = data.entry_event == event
+    """The weight of each thread name's samples, of the first metric that was sampled."""
+    _, column = _metrics(list(map(metric_of, data.events)), data.entry_event)
+    mine = column[data.entry_event] == 0
     threads = data.threads
     weights = np.zeros(len(threads), np.int64)
     np.add.at(weights, data.entry_thread[mine], data.entry_weight[mine].astype(np.int64))
@@ -148,12 +148,29 @@ def totals(data: PerfData) -> list[tuple[Metric, int]]:
     return list(zip(metrics, sums.tolist(), strict=True))
 
 
-def folded_profile(profile: Profile) -> bytes:
-    """The stacks of a profile in FlameGraph's format, of its first run and metric. That format has
-    no counts below zero."""
+def folded_profile(profile: Profile, metric: str) -> bytes:
+    """The stacks of a profile in FlameGraph's format, of its first run and the metric of that name.
+    That format has no counts below zero."""
     names = [function.name for function in profile.functions]
-    counts = np.maximum(profile.counts[:, 0, 0], 0)
+    counts = np.maximum(profile.counts[:, 0, _number(profile.metrics, metric)], 0)
     return write_folded(profile.stacks.parent, profile.stacks.function, names, counts)
+
+
+def metrics_of(run: Recorded) -> Sequence[Metric]:
+    """What a run measured, in the order of its profile."""
+    if run.samples:
+        return _metrics(list(map(metric_of, run.samples.events)), run.samples.entry_event)[0]
+    if run.text:
+        return _metrics(_of_text(run.text), run.text.entry_event)[0]
+    return run.metrics
+
+
+def _of_text(text: PerfText) -> list[Metric]:
+    return list(map(event_metric, text.events or ["samples"]))
+
+
+def _number(known: Sequence[Metric], name: str) -> int:
+    return [one.name for one in known].index(name)
 
 
 def _columns(
@@ -278,5 +295,8 @@ def remarks(data: PerfData) -> list[str]:
         number = sum(told["unknown_records"].values())
         lines.append(f"{number:,} records of types that profdiff does not know ({kinds})")
     if told["unterminated"]:
-        lines.append("perf was killed before it finished the file: its end is missing")
+        lines.append(
+            "its end is missing: perf was killed before it finished the file, the file was cut, or "
+            "messages were written into it (2>&1)"
+        )
     return lines

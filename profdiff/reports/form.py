@@ -34,7 +34,8 @@ class Layout(NamedTuple):
 class Asked(NamedTuple):
     """How it is to be shown. ``selection.top``: None where nothing was said of it; ``per_op``: None
     means where ops are known; ``width``: None means the terminal's; ``ratios``: changes as how many
-    times the base; ``classes``: what kind of instructions ran, too."""
+    times the base; ``classes``: what kind of instructions ran, too; ``metric``: the only one that
+    is shown, None for all."""
 
     selection: Selection = Selection()
     per_op: bool | None = None
@@ -42,6 +43,7 @@ class Asked(NamedTuple):
     ascii_only: bool = False
     ratios: bool = False
     classes: bool = False
+    metric: str | None = None
     layout: Layout = Layout()
 
     def for_text(self, target: str) -> "Asked":

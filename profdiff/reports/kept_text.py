@@ -62,7 +62,7 @@ def _made(session: Session, at: str | None, asked: Asked) -> str:
     from profdiff.evidence.one_setting import OneSetting
     from profdiff.reports.forms import session_text as made
 
-    return made(Subject(session, lambda: OneSetting.of(session, at), asked), "-")
+    return made(Subject(session, lambda: OneSetting.of(session, at, asked.metric), asked), "-")
 
 
 def _keep(path: Path, text: str) -> None:

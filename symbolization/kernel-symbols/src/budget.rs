@@ -32,10 +32,13 @@ impl Budget {
     /// For a file of `packed` bytes that unpacks to `unpacked`, which counts.
     pub(crate) fn new(path: &Path, packed: usize, unpacked: usize) -> Self {
         let (packed, unpacked) = (packed as u64, unpacked as u64);
-        let ratio = packed.saturating_mul(MOST_RATIO).saturating_add(LEAST);
+        let held = if packed == unpacked { 0 } else { unpacked };
+        // That much came out of little is no reason to read less of it than of little.
+        let ratio = packed
+            .saturating_mul(MOST_RATIO)
+            .saturating_add(LEAST + held);
         let most = unpacked.saturating_mul(MOST_FOR_LARGE);
         let limit = ratio.min(most.saturating_add(MOST_BYTES));
-        let held = if packed == unpacked { 0 } else { unpacked };
         Budget {
             path: path.into(),
             limit,

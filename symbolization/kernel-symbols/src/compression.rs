@@ -9,12 +9,16 @@ pub(crate) const MOST_BYTES: u64 = 4 << 30;
 /// Real debug sections shrink 3 to 8 times, sparse ones (`.debug_aranges`) up to 30.
 pub(crate) const MOST_RATIO: u64 = 256;
 
+/// What any file may unpack to, however small it is: text that repeats itself, dumps of stacks and
+/// zeros shrink to a thousandth.
+const LEAST: u64 = 256 << 20;
+
 /// zstd's `--long=27`: windows up to 128 MiB.
 const WINDOW_LOG: u32 = 27;
 
 /// How many bytes `packed` bytes may unpack to.
 pub(crate) fn limit(packed: usize) -> u64 {
-    MOST_BYTES.min((packed as u64).saturating_mul(MOST_RATIO) + (1 << 20))
+    MOST_BYTES.min((packed as u64).saturating_mul(MOST_RATIO).max(LEAST))
 }
 
 /// A compression, known by the bytes that it starts with.
@@ -164,12 +168,23 @@ mod tests {
 
     #[test]
     fn readers_end_at_the_limit() -> io::Result<()> {
-        let packed = zstd::bulk::compress(&vec![0; 64 << 20], 1)?;
+        let zeros = io::repeat(0).take(300 << 20);
+        let packed = zstd::stream::encode_all(io::BufReader::new(zeros), 1)?;
         let mut reader = Compression::Zstd.reader(&packed)?;
         let bytes = io::copy(&mut reader, &mut io::sink())?;
         assert_eq!(bytes, limit(packed.len()) + 1);
         let error = unpack(Compression::Zstd, &packed, Path::new("bomb"), "the file");
         assert!(matches!(error, Err(Error::TooLarge { .. })));
+        Ok(())
+    }
+
+    #[test]
+    fn what_repeats_itself_is_no_bomb() -> io::Result<()> {
+        let plain = vec![b'x'; 8 << 20];
+        let packed = zstd::bulk::compress(&plain, 19)?;
+        assert!(packed.len() * 2000 < plain.len());
+        let unpacked = unpack(Compression::Zstd, &packed, Path::new("text"), "the file");
+        assert!(unpacked.is_ok_and(|unpacked| unpacked == plain));
         Ok(())
     }
 }

@@ -25,6 +25,9 @@ pub(crate) const FORMAT_GROUP: u64 = 1 << 3;
 pub(crate) const FORMAT_LOST: u64 = 1 << 4;
 
 // Bits of the flags, and of branch_sample_type.
+const FLAG_EXCLUDE_USER: u64 = 1 << 4;
+const FLAG_EXCLUDE_KERNEL: u64 = 1 << 5;
+const FLAG_EXCLUDE_HV: u64 = 1 << 6;
 const FLAG_FREQ: u64 = 1 << 10;
 const FLAG_SAMPLE_ID_ALL: u64 = 1 << 18;
 const BRANCH_CALL_STACK: u64 = 1 << 11;
@@ -68,10 +71,20 @@ impl Attribute {
             Order::Little => flags,
             Order::Big => flags.reverse_bits(),
         };
+        let excluded = [
+            (FLAG_EXCLUDE_KERNEL, 'k'),
+            (FLAG_EXCLUDE_USER, 'u'),
+            (FLAG_EXCLUDE_HV, 'h'),
+        ];
+        let counted = excluded.iter().filter(|(flag, _)| flags & flag == 0);
+        let mut modifiers: String = counted.map(|(_, letter)| *letter).collect();
+        if modifiers.len() == excluded.len() {
+            modifiers.clear();
+        }
         bytes.skip_words(3)?; // wakeup_events and bp_type, config1, config2
         let branch_sample_type = bytes.u64().unwrap_or(0);
         Some(Attribute {
-            name: event_name(kind, config),
+            name: event_name(kind, config, &modifiers),
             kind,
             config,
             sample_period,

@@ -26,18 +26,27 @@ const SOFTWARE: [&str; 12] = [
     "cgroup-switches",
 ];
 
-/// What perf calls the event of that type and config.
-pub(crate) fn event_name(kind: u32, config: u64) -> String {
+/// PERF_TYPE_TRACEPOINT.
+pub(crate) const TRACEPOINT: u32 = 2;
+
+/// What perf calls the event of that type and config, of which `modifiers` (k, u, h) are counted;
+/// none means all.
+pub(crate) fn event_name(kind: u32, config: u64, modifiers: &str) -> String {
     let known = match kind {
         // The upper half is a PMU's number on hybrid machines.
         0 => HARDWARE.get((config & 0xffff_ffff) as usize),
         1 => usize::try_from(config).ok().and_then(|n| SOFTWARE.get(n)),
         _ => None,
     };
-    match (known, kind) {
+    let name = match (known, kind) {
         (Some(name), _) => (*name).to_owned(),
-        (None, 2) => format!("tracepoint {config}"),
+        (None, TRACEPOINT) => format!("tracepoint {config}"),
         (None, 4) => format!("raw {config:#x}"),
         (None, _) => format!("event {kind}:{config:#x}"),
+    };
+    match modifiers {
+        _ if kind == TRACEPOINT => name,
+        "" => name,
+        _ => format!("{name}:{modifiers}"),
     }
 }

@@ -13,6 +13,11 @@ use crate::sample::ReadValues;
 use crate::statistics::Statistics;
 use crate::strings::Strings;
 use crate::timeline::Event;
+use crate::tracepoints::name_tracepoints;
+
+/// What is kept of a record that is no sample, beside its names: an event of the timeline, what is
+/// made of that, and places in tables.
+const KEPT: usize = 160;
 
 // PERF_RECORD_MISC_*.
 const MISC_COMM_EXEC: u16 = 1 << 13;
@@ -58,8 +63,13 @@ impl<'h> FirstPass<'h> {
         }
     }
 
-    /// `next`: where the next record begins, if that can be said.
-    pub(crate) fn visit(&mut self, next: Option<usize>, record: Record<'_>, length: usize) {
+    /// `next`: where the next record begins, if that can be said. Tells how many bytes are kept.
+    pub(crate) fn visit(
+        &mut self,
+        next: Option<usize>,
+        record: Record<'_>,
+        length: usize,
+    ) -> usize {
         match next {
             None => (self.compressed, self.middle) = (true, None),
             Some(offset) if self.middle.is_none() && !self.compressed && offset >= length / 2 => {
@@ -70,10 +80,17 @@ impl<'h> FirstPass<'h> {
         }
         if record.kind == records::SAMPLE {
             self.samples += 1;
-            return;
+            return 0;
         }
         if self.understand(record).is_none() {
             self.statistics.malformed += 1;
+        }
+        match record.kind {
+            // Each of its ids is in a list and in two tables.
+            records::HEADER_ATTR => KEPT + 9 * record.body.len(),
+            records::EXIT | records::LOST | records::THROTTLE | records::UNTHROTTLE => 0,
+            kind if records::WITHOUT_WEIGHT.contains(&kind) => 0,
+            _ => KEPT + 2 * record.body.len(),
         }
     }
 
@@ -161,7 +178,9 @@ impl<'h> FirstPass<'h> {
             records::HEADER_BUILD_ID => {
                 self.header.features.add_build_id(record.misc, record.body);
             }
-            records::HEADER_TRACING_DATA => {}
+            records::HEADER_TRACING_DATA => {
+                name_tracepoints(record.extra, order, &mut self.header.attributes);
+            }
             kind if records::WITHOUT_WEIGHT.contains(&kind) => {}
             kind => *self.statistics.unknown_records.entry(kind).or_default() += 1,
         }

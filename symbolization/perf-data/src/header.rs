@@ -25,6 +25,8 @@ pub(crate) struct Header {
     pub(crate) data: Range<usize>,
     /// The recorder was killed: the file does not say where its records end.
     pub(crate) unterminated: bool,
+    /// A stream of perf record -o -, which never says where its records end.
+    pub(crate) is_stream: bool,
 }
 
 /// Whether `data` begins like a perf.data file.
@@ -55,6 +57,7 @@ impl Header {
                 features: Features::default(),
                 data: PIPE_HEADER as usize..file.len(),
                 unterminated: false,
+                is_stream: true,
             });
         }
         let mut section = || Some((bytes.u64()?, bytes.u64()?));
@@ -99,6 +102,7 @@ impl Header {
             features: Features::default(),
             data,
             unterminated,
+            is_stream: false,
         };
         if !unterminated {
             header.read_features(path, file, bits)?;

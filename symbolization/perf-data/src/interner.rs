@@ -111,6 +111,18 @@ impl Interner {
         }
     }
 
+    /// About how many bytes it holds. Columns and tables have room for twice what is in them.
+    #[inline]
+    pub(crate) fn held(&self) -> usize {
+        const ROW: usize = 80;
+        const ENTRY: usize = 112;
+        const PLACE: usize = 40;
+        8 * self.rows.places.len()
+            + ROW * self.rows.name.len()
+            + ENTRY * self.entries.row.len()
+            + PLACE * self.places.object.len()
+    }
+
     /// Count a sample at a leaf; false at one not seen before, which is to be entered.
     #[inline]
     pub(crate) fn count(&mut self, leaf: Fingerprint, weight: u64) -> bool {

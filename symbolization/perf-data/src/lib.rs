@@ -23,6 +23,8 @@ mod strings;
 mod text;
 mod text_profile;
 mod timeline;
+mod tracepoints;
+mod unpacker;
 
 pub use attribute::Attribute;
 pub use error::{Error, Result};
@@ -34,6 +36,6 @@ pub use statistics::Statistics;
 pub use text::parse_text;
 pub use text_profile::TextProfile;
 
-/// No reader holds more than this many times the size of its input in memory, and a constant. For
-/// compressed records the input is what they unpack to.
+/// No reader holds more than this many times the size of its input in memory, and a constant. Of
+/// compressed records a reader may keep a GiB, however small they are.
 pub const MEMORY_FACTOR: usize = 96;

@@ -9,7 +9,7 @@ use crate::interner::Interner;
 use crate::profile::{Profile, Stacks};
 use crate::records::{walk, Start, Stop};
 use crate::second_pass::SampleReader;
-use crate::timeline::Timeline;
+use crate::timeline::{Event, Timeline};
 use crate::{Error, Result};
 
 impl Profile {
@@ -42,10 +42,10 @@ impl Profile {
             Stop::Damaged(what) => Error::damaged(path, what),
         };
         let mut first = FirstPass::new(&mut header);
-        let lenient = first.header.unterminated;
+        let lenient = first.header.unterminated || first.header.is_stream;
         let order = first.header.order;
-        walk(data, order, Start::default(), lenient, |next, record| {
-            first.visit(next, record, data.len());
+        let cut = walk(data, order, Start::default(), lenient, |next, record| {
+            first.visit(next, record, data.len())
         })
         .map_err(stop)?;
         first.statistics.enabled_running = first.multiplexing();
@@ -53,7 +53,7 @@ impl Profile {
             mut statistics,
             mut objects,
             mut strings,
-            events,
+            mut events,
             kernel_mappings,
             kernel_symbols,
             middle,
@@ -61,9 +61,22 @@ impl Profile {
             ..
         } = first;
         if header.attributes.is_empty() {
-            return Err(Error::damaged(path, "it describes no event"));
+            let what = "it describes no event";
+            return Err(if cut {
+                Error::truncated(path, what)
+            } else {
+                Error::damaged(path, what)
+            });
         }
         let unnamed = strings.intern("[unknown]");
+        // Nobody tells the name of idle processors (perf_session__register_idle_thread() of perf).
+        let idle = Event::Name {
+            pid: 0,
+            thread: 0,
+            name: strings.intern("swapper"),
+            exec: false,
+        };
+        events.push((0, 0, idle));
         let timeline = Timeline::replay(events, &mut statistics);
         let reader = SampleReader {
             order,
@@ -78,7 +91,7 @@ impl Profile {
         let interner = reader
             .read(data, lenient, middle, &mut statistics)
             .map_err(stop)?;
-        statistics.unterminated = header.unterminated;
+        statistics.unterminated = header.unterminated || cut;
         for object in &mut objects.list {
             if object.build_id.is_empty() {
                 if let Some(id) = header.features.build_ids.get(&object.path) {

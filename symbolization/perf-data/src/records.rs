@@ -1,4 +1,5 @@
 use crate::bytes::{Bytes, Order};
+use crate::unpacker::Unpacker;
 
 // Types of records (include/uapi/linux/perf_event.h; from 64 on tools/lib/perf/include/perf/event.h).
 pub(crate) const MMAP: u32 = 1;
@@ -29,8 +30,8 @@ pub(crate) const WITHOUT_WEIGHT: [u32; 17] = [
     11, 12, 14, 15, 16, 18, 19, 21, 65, 68, 69, 70, 73, 74, 79, 82, 84,
 ];
 
-/// How many times the compressed size a recording may unpack to. perf -z22 reaches 5 to 7.
-const MOST_EXPANSION: u64 = 64;
+/// The highest type that a record can have for all we know: perf's own end near 90.
+const MOST_KIND: u32 = 255;
 
 /// A record, without its header.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +39,8 @@ pub(crate) struct Record<'r> {
     pub(crate) kind: u32,
     pub(crate) misc: u16,
     pub(crate) body: &'r [u8],
+    /// What follows it and is no record: of HEADER_TRACING_DATA.
+    pub(crate) extra: &'r [u8],
     /// Its number in the file.
     pub(crate) ordinal: u64,
 }
@@ -57,23 +60,26 @@ pub(crate) struct Start {
 }
 
 /// Call `visit` for each record of `data`, those inside compressed ones too. It is given where the
-/// next record begins; none inside compressed ones, where nobody can begin.
+/// next record begins; none inside compressed ones, where nobody can begin. It tells how many bytes
+/// it keeps of the record.
 ///
-/// With `lenient`, an incomplete record at the end is not an error.
+/// With `lenient`, what is no whole record is the end, and not an error. Tells whether there was
+/// such a thing.
 pub(crate) fn walk(
     data: &[u8],
     order: Order,
     start: Start,
     lenient: bool,
-    mut visit: impl FnMut(Option<usize>, Record<'_>),
-) -> Result<u64, Stop> {
+    mut visit: impl FnMut(Option<usize>, Record<'_>) -> usize,
+) -> Result<bool, Stop> {
     let mut at = start.offset;
     let mut ordinal = start.ordinal;
     let mut unpacker: Option<Unpacker> = None;
     while let Some(rest) = data.get(at..).filter(|rest| !rest.is_empty()) {
         let (kind, misc, size) = match head(rest, order) {
+            Ok(Some((kind, _, _))) if lenient && kind > MOST_KIND => return Ok(true),
             Ok(Some(head)) => head,
-            Ok(None) if lenient => break,
+            Ok(None) | Err(_) if lenient => return Ok(true),
             Ok(None) => {
                 return Err(Stop::Truncated(format!(
                     "the record at {at} of its records is incomplete"
@@ -83,13 +89,12 @@ pub(crate) fn walk(
         };
         let body = &rest[8..size];
         at += size;
+        let behind = at;
         match kind {
             COMPRESSED | COMPRESSED2 => {
                 let unpacker = match &mut unpacker {
                     Some(unpacker) => unpacker,
-                    None => {
-                        unpacker.insert(Unpacker::new(data.len() as u64).map_err(Stop::Damaged)?)
-                    }
+                    None => unpacker.insert(Unpacker::new(data.len()).map_err(Stop::Damaged)?),
                 };
                 let packed = payload(kind, body, order);
                 unpacker
@@ -98,10 +103,11 @@ pub(crate) fn walk(
                             kind,
                             misc,
                             body,
+                            extra: &[],
                             ordinal,
                         };
-                        visit(None, record);
                         ordinal += 1;
+                        visit(None, record)
                     })
                     .map_err(Stop::Damaged)?;
                 continue;
@@ -117,7 +123,8 @@ pub(crate) fn walk(
             }
             _ => {}
         }
-        if at > data.len() && !lenient {
+        let cut = at > data.len();
+        if cut && !lenient {
             let missing = at - data.len();
             let what = format!("{missing} bytes of data behind a record are missing");
             return Err(Stop::Truncated(what));
@@ -126,21 +133,26 @@ pub(crate) fn walk(
             kind,
             misc,
             body,
+            extra: data.get(behind..at).unwrap_or_default(),
             ordinal,
         };
         visit(Some(at.min(data.len())), record);
         ordinal += 1;
+        if cut {
+            return Ok(true);
+        }
     }
-    if unpacker.is_some_and(|unpacker| !unpacker.rest.is_empty()) && !lenient {
+    let cut = unpacker.is_some_and(|unpacker| !unpacker.rest.is_empty());
+    if cut && !lenient {
         return Err(Stop::Truncated(
             "the last compressed record is incomplete".into(),
         ));
     }
-    Ok(ordinal)
+    Ok(cut)
 }
 
 /// Type, misc and size of the record at the front; none if it is incomplete.
-fn head(data: &[u8], order: Order) -> Result<Option<(u32, u16, usize)>, String> {
+pub(crate) fn head(data: &[u8], order: Order) -> Result<Option<(u32, u16, usize)>, String> {
     let mut bytes = Bytes::new(data, order);
     let (Some(kind), Some(misc), Some(size)) = (bytes.u32(), bytes.u16(), bytes.u16()) else {
         return Ok(None);
@@ -160,57 +172,4 @@ fn payload(kind: u32, body: &[u8], order: Order) -> &[u8] {
     let size = bytes.u64().and_then(|size| usize::try_from(size).ok());
     let rest = bytes.rest();
     rest.get(..size.unwrap_or(0)).unwrap_or(rest)
-}
-
-/// One Zstandard stream over all compressed records, whose ends need not be those of records.
-struct Unpacker {
-    decoder: zstd::stream::raw::Decoder<'static>,
-    buffer: Vec<u8>,
-    rest: Vec<u8>,
-    budget: u64,
-}
-
-impl Unpacker {
-    fn new(size: u64) -> Result<Self, String> {
-        Ok(Unpacker {
-            decoder: zstd::stream::raw::Decoder::new().map_err(|error| error.to_string())?,
-            buffer: vec![0; 256 * 1024],
-            rest: Vec::new(),
-            budget: size.saturating_mul(MOST_EXPANSION),
-        })
-    }
-
-    fn unpack(
-        &mut self,
-        mut packed: &[u8],
-        order: Order,
-        mut visit: impl FnMut(u32, u16, &[u8]),
-    ) -> Result<(), String> {
-        use zstd::stream::raw::Operation;
-        loop {
-            let status = self
-                .decoder
-                .run_on_buffers(packed, &mut self.buffer)
-                .map_err(|error| format!("its compressed data: {error}"))?;
-            packed = packed.get(status.bytes_read..).unwrap_or_default();
-            let written = status.bytes_written;
-            self.budget = self
-                .budget
-                .checked_sub(written as u64)
-                .ok_or("its compressed data unpack to implausibly much")?;
-            self.rest.extend_from_slice(&self.buffer[..written]);
-            let mut at = 0;
-            while let Some((kind, misc, size)) = head(&self.rest[at..], order)? {
-                visit(kind, misc, &self.rest[at + 8..at + size]);
-                at += size;
-            }
-            self.rest.drain(..at);
-            if packed.is_empty() && written < self.buffer.len() {
-                return Ok(());
-            }
-            if status.bytes_read == 0 && written == 0 {
-                return Err("its compressed data make no progress".into());
-            }
-        }
-    }
 }

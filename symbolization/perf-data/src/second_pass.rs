@@ -70,6 +70,7 @@ impl SampleReader<'_> {
             };
             let mut released = start.offset;
             walk(&data[..end], self.order, start, lenient, |next, record| {
+                let before = state.interner.held();
                 if record.kind == records::SAMPLE {
                     self.sample(&mut state, record);
                 }
@@ -77,6 +78,7 @@ impl SampleReader<'_> {
                     (self.release)(released..next);
                     released = next;
                 }
+                state.interner.held() - before
             })?;
             Ok(state)
         };

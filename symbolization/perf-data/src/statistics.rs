@@ -27,7 +27,8 @@ pub struct Statistics {
     pub unmapped: u64,
     /// Chains of forks without exec that were too long to follow.
     pub deep_forks: u64,
-    /// The recorder was killed before it finished the file.
+    /// The end is missing: the recorder was killed before it finished the file, or what a stream of
+    /// records ends with is no record.
     pub unterminated: bool,
     /// By the type of record: how many were not understood.
     pub unknown_records: BTreeMap<u32, u64>,
