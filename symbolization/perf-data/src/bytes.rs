@@ -66,6 +66,19 @@ impl<'d> Bytes<'d> {
     }
 }
 
+/// Type, misc and size of the record at the front; none if it is incomplete.
+pub(crate) fn record_head(data: &[u8], order: Order) -> Result<Option<(u32, u16, usize)>, String> {
+    let mut bytes = Bytes::new(data, order);
+    let (Some(kind), Some(misc), Some(size)) = (bytes.u32(), bytes.u16(), bytes.u16()) else {
+        return Ok(None);
+    };
+    let size = usize::from(size);
+    if size < 8 {
+        return Err(format!("{size} bytes are not a record"));
+    }
+    Ok((data.len() >= size).then_some((kind, misc, size)))
+}
+
 /// The text before the first NUL; what is not UTF-8 becomes U+FFFD.
 pub(crate) fn text(bytes: &[u8]) -> String {
     let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());

@@ -17,7 +17,7 @@ use crate::tracepoints::name_tracepoints;
 
 /// What is kept of a record that is no sample, beside its names: an event of the timeline, what is
 /// made of that, and places in tables.
-const KEPT: usize = 160;
+const KEPT: usize = 512;
 
 // PERF_RECORD_MISC_*.
 const MISC_COMM_EXEC: u16 = 1 << 13;

@@ -1,4 +1,4 @@
-use crate::bytes::{Bytes, Order};
+use crate::bytes::{record_head, Bytes, Order};
 use crate::unpacker::Unpacker;
 
 // Types of records (include/uapi/linux/perf_event.h; from 64 on tools/lib/perf/include/perf/event.h).
@@ -76,7 +76,7 @@ pub(crate) fn walk(
     let mut ordinal = start.ordinal;
     let mut unpacker: Option<Unpacker> = None;
     while let Some(rest) = data.get(at..).filter(|rest| !rest.is_empty()) {
-        let (kind, misc, size) = match head(rest, order) {
+        let (kind, misc, size) = match record_head(rest, order) {
             Ok(Some((kind, _, _))) if lenient && kind > MOST_KIND => return Ok(true),
             Ok(Some(head)) => head,
             Ok(None) | Err(_) if lenient => return Ok(true),
@@ -149,19 +149,6 @@ pub(crate) fn walk(
         ));
     }
     Ok(cut)
-}
-
-/// Type, misc and size of the record at the front; none if it is incomplete.
-pub(crate) fn head(data: &[u8], order: Order) -> Result<Option<(u32, u16, usize)>, String> {
-    let mut bytes = Bytes::new(data, order);
-    let (Some(kind), Some(misc), Some(size)) = (bytes.u32(), bytes.u16(), bytes.u16()) else {
-        return Ok(None);
-    };
-    let size = usize::from(size);
-    if size < 8 {
-        return Err(format!("{size} bytes are not a record"));
-    }
-    Ok((data.len() >= size).then_some((kind, misc, size)))
 }
 
 fn payload(kind: u32, body: &[u8], order: Order) -> &[u8] {

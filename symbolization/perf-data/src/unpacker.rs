@@ -1,5 +1,4 @@
-use crate::bytes::Order;
-use crate::records::head;
+use crate::bytes::{record_head, Order};
 use crate::MEMORY_FACTOR;
 
 /// What any recording may unpack to, and keep of that, however small it is. There is no ratio of
@@ -11,7 +10,7 @@ const KEPT: u64 = 1 << 30;
 /// How many times its size a larger recording may unpack to.
 const UNPACKED_FACTOR: u64 = 1024;
 /// What a record costs besides its bytes.
-const LEAST: u64 = 64;
+const LEAST: u64 = 256;
 
 /// One Zstandard stream over all compressed records, whose ends need not be those of records.
 pub(crate) struct Unpacker {
@@ -54,7 +53,7 @@ impl Unpacker {
             let written = status.bytes_written;
             self.rest.extend_from_slice(&self.buffer[..written]);
             let mut at = 0;
-            while let Some((kind, misc, size)) = head(&self.rest[at..], order)? {
+            while let Some((kind, misc, size)) = record_head(&self.rest[at..], order)? {
                 let kept = visit(kind, misc, &self.rest[at + 8..at + size]);
                 at += size;
                 let cost = LEAST.max(size as u64);

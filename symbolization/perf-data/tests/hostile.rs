@@ -3,10 +3,11 @@
 
 mod common;
 
+use std::io::Write;
 use std::path::Path;
 
 use common::{alone, bounded, Temporary, CALLCHAIN, IDENTIFIER, IP, LITTLE};
-use perf_data::{parse_text, Profile};
+use perf_data::{parse_text, Profile, MEMORY_FACTOR};
 
 fn read_whole(what: &str, content: &[u8]) -> Profile {
     bounded(what, content.len(), || {
@@ -101,6 +102,29 @@ fn compressed_records_that_unpack_to_much() {
         Profile::parse(Path::new("compressed"), &content)
     })
     .unwrap();
+}
+
+/// Little that unpacks to very much: what is kept has a bound that is not that of the input.
+#[test]
+fn compressed_names_without_end() {
+    let _alone = alone();
+    let mut packed = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+    let record = LITTLE.record(3, 1 << 13, &[LITTLE.pair(7, 7), vec![0x41; 8]].concat());
+    for _ in 0..2000 {
+        packed.write_all(&record.repeat(1000)).unwrap();
+    }
+    let mut data = Vec::new();
+    for part in packed.finish().unwrap().chunks(60_000) {
+        let body = [LITTLE.words(&[part.len() as u64]), part.to_vec()].concat();
+        data.extend(LITTLE.record(83, 0, &body));
+    }
+    let content = LITTLE.file(&LITTLE.attribute(IP, 0), &[&[]], &data);
+    let most = content.len().max((2 << 30) / MEMORY_FACTOR);
+    let read = bounded("names", most, || {
+        Profile::parse(Path::new("names"), &content)
+    });
+    let error = read.map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("unpack to implausibly much"), "{error}");
 }
 
 #[test]
