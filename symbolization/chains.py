@@ -69,7 +69,7 @@ class Chains(msgspec.Struct, frozen=True):
     @property
     def inlines(self) -> dict[str, bool]:
         """By object of which there are functions, whether the inlined ones are known."""
-        names = (self.strings[number] for number in np.unique(self.function_object).tolist())
+        names = (self.strings[number] for number in sorted(set(self.function_object.tolist())))
         return {name: name not in self.blind for name in names}
 
     def rows(self, places: Places) -> NDArray[np.intp] | None:
