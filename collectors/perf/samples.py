@@ -19,6 +19,8 @@ _TRACEPOINT = 2
 _DUMMY = (1, 9)
 # PERF_RECORD_STAT_CONFIG, PERF_RECORD_STAT and PERF_RECORD_STAT_ROUND of perf.
 _STAT_RECORDS = {75, 76, 77}
+# PERF_RECORD_AUXTRACE.
+_TRACE_RECORD = 71
 
 
 def counts(event: Event) -> bool:
@@ -35,7 +37,13 @@ def empty(data: PerfData) -> str:
     """What a recording without any sample is, and what to do; "" for others."""
     if data.statistics["samples"]:
         return ""
-    if data.statistics["unknown_records"].keys() & _STAT_RECORDS:
+    kinds = data.statistics["unknown_records"].keys()
+    if _TRACE_RECORD in kinds:
+        return (
+            "holds what a processor traced (Intel PT, Arm SPE) and no sample: perf inject --itrace "
+            "-o FILE makes samples of it"
+        )
+    if kinds & _STAT_RECORDS:
         return (
             "holds what perf stat record counted, and no sample: profdiff record --collector stat "
             "counts events of kernels, perf record samples them"

@@ -149,6 +149,14 @@ def test_recordings_without_samples_say_what_to_do(tmp_path: Path, stream: bool)
         assert what in error_line(profdiff("diff", f"a={path}", f"b={path}", status=2))
 
 
+def test_a_trace_of_a_processor_says_what_to_do(tmp_path: Path) -> None:
+    w = Writer()
+    w.record(71, 0, w.pack("QQQQIIII", 64, 0, 0, 0, 0, 0, 0, 0))
+    path = tmp_path / "pt.data"
+    path.write_bytes(w.file(data_size=len(w.records[0]) + 64) + bytes(64))
+    assert "perf inject --itrace" in error_line(profdiff("diff", path, status=2))
+
+
 def test_idle_processors_and_their_children_are_swapper(tmp_path: Path) -> None:
     w = Writer()
     w.sample(0x10, [], pid=0, time=5)
