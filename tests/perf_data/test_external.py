@@ -5,7 +5,9 @@ They are in ``../shared/external``; its README says what perf 6.1 and 7.3 show o
 
 import json
 import re
+import shlex
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -46,7 +48,7 @@ def own(metric: dict[str, Any], label: str | None = None) -> Self:
     """What each function of a kernel has itself; all that is unresolved is ``?``."""
     label = label or next(iter(metric["totals"]))
     found = {(one["name"], one["object"]): one["self"][label] for one in metric["functions"]}
-    unresolved = sum(one["counts"][label] for one in metric["unresolved"])
+    unresolved = sum(one["self"][label] for one in metric["unresolved"])
     return {key: count for key, count in [*found.items(), (("?", ""), unresolved)] if count}
 
 
@@ -243,6 +245,20 @@ def test_the_end_of_a_pipe_is_missing() -> None:
     assert "missing" not in profdiff("diff", whole).stdout
     (metric,) = compared(whole).values()
     assert metric["totals"] == {"whole.pipe": 47 * 250_000}
+
+
+@pytest.mark.parametrize(
+    "command", ["cat {file} | {diff} -", "cat {file} | {diff} /dev/stdin", "{diff} <(cat {file})"]
+)
+@pytest.mark.parametrize("path", ["pipe-cut/whole.pipe", "two-events-folded/b.perf.data"])
+def test_a_recording_through_a_pipe(path: str, command: str) -> None:
+    file = external(path)
+    diff = f"{shlex.quote(sys.executable)} -m profdiff diff --json -"
+    words = ["bash", "-c", command.format(file=shlex.quote(str(file)), diff=diff)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = {one["metric"]: one["totals"] for one in json.loads(done.stdout)["metrics"]}
+    assert {one: sum(own.values()) for one, own in found.items()} == sums(compared(file))
 
 
 # A sample as perf script shows it: thread, weight, event, address, symbol and object.

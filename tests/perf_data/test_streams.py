@@ -62,6 +62,8 @@ def test_what_stands_behind_a_stream(tmp_path: Path, options: list[str]) -> None
         path.write_bytes(whole + more)
         assert sums(path) == expected, more[:40]
         assert PerfData.open(str(path)).statistics["unterminated"], more[:40]
+    path.write_bytes(b"WARNING: maps are restricted,\ncheck kptr_restrict.\n\n" + whole)
+    assert sums(path) == expected
     path.write_bytes(whole + said)
     assert "stream: its end is missing" in " ".join(profdiff("diff", path).stdout.split())
 

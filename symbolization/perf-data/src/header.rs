@@ -29,14 +29,22 @@ pub(crate) struct Header {
     pub(crate) is_stream: bool,
 }
 
-/// Whether `data` begins like a perf.data file.
-pub(crate) fn is_perf_data(data: &[u8]) -> bool {
-    data.starts_with(MAGIC) || data.starts_with(MAGIC_SWAPPED)
+/// Where a perf.data file begins in `data`: a stream, perhaps behind lines that perf said before it
+/// (`perf record -o - 2>&1`).
+pub(crate) fn beginning(data: &[u8]) -> Option<usize> {
+    const MOST_SAID: usize = 4096;
+    let is_file = |data: &[u8]| data.starts_with(MAGIC) || data.starts_with(MAGIC_SWAPPED);
+    if is_file(data) {
+        return Some(0);
+    }
+    let said = &data[..data.len().min(MOST_SAID)];
+    let mut lines = memchr::memchr_iter(b'\n', said).map(|end| end + 1);
+    lines.find(|at| is_file(&data[*at..]))
 }
 
 /// Whether the file at `path`, unpacked if it is packed whole, begins like a perf.data file.
 pub fn is_perf_data_file(path: &Path) -> Result<bool> {
-    Ok(is_perf_data(&FileBytes::open(path)?))
+    Ok(beginning(&FileBytes::open(path)?).is_some())
 }
 
 impl Header {

@@ -4,7 +4,7 @@ use std::path::Path;
 use kernel_symbols::FileBytes;
 
 use crate::first_pass::{ids, FirstPass};
-use crate::header::{is_perf_data, Header};
+use crate::header::{beginning, Header};
 use crate::interner::Interner;
 use crate::profile::{Profile, Stacks};
 use crate::records::{walk, Start, Stop};
@@ -27,13 +27,15 @@ impl Profile {
 
     /// `release` is told which parts of the file have been read.
     fn read(path: &Path, file: &[u8], release: &(dyn Fn(Range<usize>) + Sync)) -> Result<Self> {
-        if !is_perf_data(file) {
+        let Some(beginning) = beginning(file) else {
             let found = "it does not begin like a perf.data file".into();
             return Err(Error::Kind {
                 path: path.into(),
                 found,
             });
-        }
+        };
+        let file = &file[beginning..];
+        let release = |part: Range<usize>| release(beginning + part.start..beginning + part.end);
         let mut header = Header::parse(path, file)?;
         let data = &file[header.data.clone()];
         let start = header.data.start;
