@@ -10,10 +10,12 @@ from typing import BinaryIO
 
 from profdiff.base.temporary import temporary_folder
 
-_UNFINISHED = ".part"
+_UNFINISHED, _PREFIX = ".part", 40
 # Read once: umask(2) can only be read by setting it, which threads would see.
 _UMASK = os.umask(0)
 os.umask(_UMASK)
+DEFAULT_MODE = 0o666 & ~_UMASK
+"""That of a new file."""
 
 
 @contextlib.contextmanager
@@ -24,21 +26,27 @@ def open_atomic(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
     file or the new one. What can be made again need not wait for the disk. Raises OSError (a full
     disk, no permission); ``path`` is then as it was.
     """
-    descriptor, name = tempfile.mkstemp(
-        dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED
-    )
-    temporary = Path(name)
+    opened, temporary = open_unfinished(path)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with opened as file:
             yield file
             file.flush()
             if durable:
                 os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_UMASK)
+        temporary.chmod(DEFAULT_MODE)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def open_unfinished(path: Path) -> tuple[BinaryIO, Path]:
+    """A new file beside ``path``, whose place it can take, and its name. Raises OSError."""
+    # A name may have 255 bytes, and a character has at most 4.
+    descriptor, name = tempfile.mkstemp(
+        dir=path.parent, prefix=f".{path.name[:_PREFIX]}.", suffix=_UNFINISHED
+    )
+    return os.fdopen(descriptor, "wb"), Path(name)
 
 
 def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:

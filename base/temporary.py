@@ -27,7 +27,8 @@ def temporary_folder(beside: Path | None = None) -> Iterator[Path]:
     renamed to that. What killed processes left there is removed first. Raises OSError.
     """
     place = beside.parent if beside else Path(tempfile.gettempdir())
-    prefix = f".{beside.name}.profdiff-" if beside else "profdiff-"
+    # A name may have 255 bytes, and a character has at most 4.
+    prefix = f".{beside.name[:40]}.profdiff-" if beside else "profdiff-"
     _remove_all_left(place, re.compile(re.escape(prefix)))
     folder, lock = _made(place, prefix)
     try:

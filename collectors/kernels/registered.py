@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import platformdirs
 
-from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError, MissingError
 from profdiff.base.near import did_you_mean
+from profdiff.base.outputs import write_outputs
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -59,7 +59,7 @@ def _save(names: dict[str, str]) -> None:
         data = msgspec.json.format(
             msgspec.json.encode(_File(dict(sorted(names.items())))), indent=1
         )
-        write_atomic(path, data + b"\n")
+        write_outputs([(path, data + b"\n")], durable=True)
     except OSError as error:
         raise MissingError(
             f"cannot write {path} ({error.strerror}): set PROFDIFF_CONFIG to a folder that can be "

@@ -6,7 +6,7 @@ import click
 
 from profdiff.base import terminal
 from profdiff.commands import complete
-from profdiff.commands.output import write
+from profdiff.commands.output import OUTPUT_FILE, write
 from profdiff.commands.report import tell_damaged
 from profdiff.views.suite.threshold import RELEVANT, parsed
 
@@ -39,6 +39,7 @@ from profdiff.views.suite.threshold import RELEVANT, parsed
     "--csv",
     "series",
     metavar="FILE",
+    type=OUTPUT_FILE,
     help="Write the lines also as time series, a row for each release and a column for each cell, "
     "as Apache Otava reads them.",
 )

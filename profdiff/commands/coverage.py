@@ -8,6 +8,7 @@ from profdiff.base.errors import InputError
 from profdiff.commands import complete
 from profdiff.commands.output import ASCII, WIDTH, write
 from profdiff.commands.recording import CELL, SESSION, find
+from profdiff.reports.files import write_files
 from profdiff.reports.form import Asked, text
 
 
@@ -80,13 +81,9 @@ def coverage(
     given = trees.named(sources, comparison)
     own, untold = trees.own(only, comparison, given)
     made = views.coverage(found.comparisons, only, {**given, **own}, list(untold.values()))
-    rendered = {one.name: tracefile.render(one) for one in made.tracefiles}
-    try:
-        for inner in ("difference", "unsure"):
-            (folder / inner).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write {folder}: {error.strerror}") from error
-    for name, content in rendered.items():
-        write(str(folder / f"{name}.info"), content)
+    write_files(
+        ((folder / f"{one.name}.info", tracefile.render(one)) for one in made.tracefiles),
+        make_folders=True,
+    )
     asked = Asked(width=width, ascii_only=ascii_only)
     write("-", text(asked, "-", lambda _, columns: text_form.render(made, width=columns)))

@@ -43,7 +43,10 @@ def example(name: str | None) -> None:
     if target.exists() or target.is_symlink():
         raise InputError(f"{name} is here already: move it, or go to another folder")
     with temporary_folder(beside=target) as folder:
-        shutil.copytree(known[name], folder / name, copy_function=shutil.copyfile)
+        # Not copytree(), which says of a full disk what it says of each file, in one line.
+        for path in (known[name], *sorted(known[name].rglob("*"))):
+            copy = folder / name / path.relative_to(known[name])
+            copy.mkdir() if path.is_dir() else shutil.copyfile(path, copy)
         (folder / name).rename(target)
     say(f"cd {name} && profdiff record    # {_EXPERIMENT} names Debian's kernels, --kernel others")
 

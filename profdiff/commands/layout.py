@@ -9,7 +9,7 @@ import click
 
 from profdiff.base.errors import InputError
 from profdiff.commands import complete
-from profdiff.commands.output import ASCII, WIDTH, write
+from profdiff.commands.output import ASCII, OUTPUT_FILE, WIDTH, write
 from profdiff.reports.form import Asked, text
 
 if TYPE_CHECKING:
@@ -28,10 +28,16 @@ _BTF = Path("/sys/kernel/btf/vmlinux")
     is_flag=True,
     help="Show all fields.  [default: fields that came or went, or changed their line or size]",
 )
-@click.option("--csv", metavar="FILE", help="Write all fields as CSV (-: standard output).")
+@click.option(
+    "--csv",
+    metavar="FILE",
+    type=OUTPUT_FILE,
+    help="Write all fields as CSV (-: standard output).",
+)
 @click.option(
     "--json",
     metavar="FILE",
+    type=OUTPUT_FILE,
     help="Write all fields as JSON, profdiff.layout/1 (-: standard output).",
 )
 @WIDTH

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from profdiff.base.errors import InputError
-from profdiff.commands.output import ASCII, WIDTH, write
+from profdiff.commands.output import ASCII, OUTPUT_FILE, WIDTH, write
 from profdiff.reports.form import Asked, text
 
 if TYPE_CHECKING:
@@ -26,11 +26,15 @@ if TYPE_CHECKING:
     help="The git repository of Linux that the recording is to build kernels from.",
 )
 @click.option(
-    "--json", metavar="FILE", help="Write all as JSON, profdiff.lkp/1 (-: standard output)."
+    "--json",
+    metavar="FILE",
+    type=OUTPUT_FILE,
+    help="Write all as JSON, profdiff.lkp/1 (-: standard output).",
 )
 @click.option(
     "--experiment",
     metavar="FILE",
+    type=OUTPUT_FILE,
     help="Write the recording as an experiment file, for profdiff record --experiment (-: standard "
     "output).",
 )

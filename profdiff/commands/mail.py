@@ -15,6 +15,7 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import say, tell
 from profdiff.commands import complete
+from profdiff.commands.output import OUTPUT_FILE, write
 from profdiff.commands.recording import CELL, find, works_on
 from profdiff.mail.sections import SECTIONS
 from profdiff.session.held import EVERY, Held
@@ -38,8 +39,7 @@ _REGRESSION = "[REGRESSION]"
 _REGRESSIONS = "regressions@lists.linux.dev"
 # Headers, and what stands between the parts of a mail.
 _ENVELOPE = 6_000
-_FILE, _TOP = click.Path(path_type=Path), click.IntRange(1)
-_KINDS = click.Choice(["folded", "svg"])
+_FILE, _TOP, _KINDS = click.Path(path_type=Path), click.IntRange(1), click.Choice(["folded", "svg"])
 
 
 def _option(
@@ -78,6 +78,7 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
     "FILE",
     "Write the draft to FILE, which must not exist.  [default: only print it]",
     default="-",
+    type=OUTPUT_FILE,
 )
 @click.option("--force", is_flag=True, help="Overwrite the FILE of --output, edited or not.")
 @_option(
@@ -196,14 +197,13 @@ def mail(
     never sends it. Then it shows what maintainers ask of such a report and whether the session
     has it, and the command that would send the draft.
     """
-    from profdiff.commands.output import write
     from profdiff.mail import address, attachment, content, draft, letter, trailers
     from profdiff.mail import asked as asked_for
     from profdiff.mail.reproducer import Reproducer
     from profdiff.views.bisection import fixes
 
     # Before the work: a draft is edited by hand, unlike what other commands write.
-    if output != "-" and Path(output).exists() and not force:
+    if output != "-" and Path(output).is_file() and not force:
         raise InputError(
             f"-o {output}: the file exists, and a draft may be edited: name another file, or "
             "overwrite it with --force"

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from profdiff.base import terminal, units
-from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
+from profdiff.base.outputs import descriptor
 from profdiff.commands.recording import works_on
+from profdiff.reports.files import write_files
 from profdiff.reports.form import DEFAULT_TOP, Asked, Files, Form, Subject, refuse_per_op
 from profdiff.reports.forms import FORMS
 from profdiff.reports.table import MIN_WIDTH
@@ -18,6 +19,17 @@ from profdiff.views.profile.selection import Selection
 if TYPE_CHECKING:
     from profdiff.evidence.one_setting import OneSetting
 
+
+class _OutputFile(click.ParamType[str]):
+    """A file to write: ``-`` is standard output by whatever name, since it may be at its end."""
+
+    name = "file"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return "-" if descriptor(Path(value)) == 1 else value
+
+
+OUTPUT_FILE = _OutputFile()
 # Options of every text.
 TOP = click.option(
     "--top",
@@ -159,6 +171,7 @@ def form_options(forms: Sequence[Form]) -> list[Callable[..., Any]]:
             f"--{form.name}",
             f"form_{form.name.replace('-', '_')}",
             metavar=form.takes,
+            type=OUTPUT_FILE,
             help=form.help,
             held=tuple(form.render),
             instead=form.instead,
@@ -242,13 +255,15 @@ def write_forms(forms: Sequence[Form], targets: Mapping[str, str], subject: Subj
 
 def _write_files(form: Form, target: str, files: Files) -> None:
     """One file for each kernel, with its label in the name where there are several."""
-    if len(files) > 1 and target == "-":
+    if len(files) == 1:
+        write(target, files[0][1]())
+        return
+    if target == "-":
         raise InputError(f"--{form.name} -: with several kernels, stacks go to files: name a FILE")
-    for label, make in files:
-        path = Path(target)
-        if len(files) > 1:
-            path = path.with_name(f"{path.stem}.{label}{path.suffix}")
-        write(str(path), make())
+    path = Path(target)
+    write_files(
+        (path.with_name(f"{path.stem}.{label}{path.suffix}"), make()) for label, make in files
+    )
 
 
 def write(target: str, data: str | bytes, *, appends: bool = False) -> None:
@@ -257,13 +272,6 @@ def write(target: str, data: str | bytes, *, appends: bool = False) -> None:
     if target == "-":
         terminal.say(data, end="") if isinstance(data, str) else terminal.put(data)
         return
-    if isinstance(data, str):
-        data = terminal.cleaned(data).encode(errors="backslashreplace")
-    try:
-        if appends:
-            with Path(target).open("ab") as file:
-                file.write(data)
-            return
-        write_atomic(Path(target), data, durable=False)
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror}") from error
+    if target.endswith("/"):
+        raise InputError(f"cannot write {target}: that names a folder: name a file")
+    write_files([(Path(target), data)], appends=appends)

@@ -23,6 +23,9 @@ TITLES: Mapping[Held, str] = {
     "suite": "a suite",
 }
 _FILES: Mapping[str, Held] = {MANIFEST: "session", SUITE_FILE: "suite"}
+FOLDERS = ("kernels", "symbols", "workload")
+"""The folders of a session, but for those of its runs."""
+_OWN = {*_FILES, *(kind.file for kind in KINDS), *FOLDERS, "runs", ".lock"}
 # As many of a folder's sessions are named in a message.
 _NAMED = 8
 
@@ -81,6 +84,14 @@ def one_part(folder: Path) -> str:
     known = sorted(filter(kind.knows, parts), key=kind.order) if kind else []
     told = [str(folder / name) for name in known][:_NAMED]
     return f"name one of them: {' or '.join(told)}" if told else "none is recorded yet"
+
+
+def refuse_own(path: Path) -> None:
+    """Raise InputError where ``path``, behind links, is or would be a file of what is recorded."""
+    real = Path(os.path.realpath(path))
+    for folder in real.parents:
+        if real.relative_to(folder).parts[0] in _OWN and held(folder):
+            raise InputError(f"{path} belongs to what is recorded in {folder}: name another file")
 
 
 def refuse_several(folder: Path) -> None:

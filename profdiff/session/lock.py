@@ -9,7 +9,7 @@ from pathlib import Path
 
 from profdiff.base.atomic import remove_unfinished
 from profdiff.base.errors import InputError, SessionError
-from profdiff.session.held import held, refuse_occupied
+from profdiff.session.held import FOLDERS, held, refuse_occupied
 
 _recording: set[Path] = set()
 """The folders that this process records into."""
@@ -31,7 +31,7 @@ def recording(folder: Path) -> Iterator[None]:
             # With others that record other parts of it.
             locks.enter_context(_locked(suite, fcntl.LOCK_SH))
         locks.enter_context(_locked(folder, fcntl.LOCK_EX))
-        for name in ("", "kernels", "symbols", "workload"):
+        for name in ("", *FOLDERS):
             remove_unfinished(folder / name)
         _recording.add(place)
         locks.callback(_recording.discard, place)

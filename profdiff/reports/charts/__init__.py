@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Side
+from profdiff.reports.files import write_files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +48,7 @@ def _figures(charts: "Iterator[Chart]") -> list[dict[str, str]]:
 def write(
     findings: Findings, folder: Path, *, side: Side | None = None, per_op: bool | None = None
 ) -> list[Path]:
-    """Write every figure to ``folder`` as SVG and PNG, each file whole or not at all, and return
+    """Write every figure to ``folder`` as SVG and PNG, all of them or none, and return
     their paths: ``sweep`` and ``ladder`` with each metric's name behind it, where an experiment has
     them; ``deltas`` (``functions``, of one kernel alone) and ``totals``, with the metric's name
     where there are several.
@@ -71,22 +71,21 @@ def parts_figures(findings: "PartsFindings") -> list[dict[str, str]]:
 
 
 def _write(charts: "Callable[[], Iterator[Chart]]", folder: Path) -> list[Path]:
-    paths = []
-    try:
-        with matplotlib_as_ours():
-            shown = list(charts())
-            if not shown:
-                raise InputError(f"--charts {folder}: no run measured anything, nothing to draw")
-            folder.mkdir(parents=True, exist_ok=True)
-            for name, _, _, figure in shown:
-                for kind in _METADATA:
-                    paths.append(folder / f"{name}.{kind}")
-                    write_atomic(paths[-1], _printed(figure, kind), durable=False)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise InputError(f"--charts {folder}: a file of that name is in the way") from error
-    except OSError as error:
-        raise InputError(f"--charts {folder}: cannot write: {error.strerror}") from error
-    return paths
+    if not next(one for one in (folder, *folder.parents) if one.exists()).is_dir():
+        raise InputError(f"--charts {folder}: a file of that name is in the way")
+    with matplotlib_as_ours():
+        shown = list(charts())
+        if not shown:
+            raise InputError(f"--charts {folder}: no run measured anything, nothing to draw")
+        figures = [
+            (folder / f"{name}.{kind}", figure, kind)
+            for name, _, _, figure in shown
+            for kind in _METADATA
+        ]
+        write_files(
+            ((path, _printed(figure, kind)) for path, figure, kind in figures), make_folders=True
+        )
+    return [path for path, _, _ in figures]
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -12,6 +13,7 @@ from profdiff.base import bounded
 from profdiff.base.errors import InputError
 from profdiff.base.replaced import exchange
 from profdiff.base.temporary import temporary_folder
+from profdiff.session.held import refuse_own
 
 # It lists our files: what else lies in the folder is somebody's, and stays.
 MARKER = ".profdiff-site"
@@ -53,12 +55,13 @@ class SiteFolder:
 @contextlib.contextmanager
 def site_folder(target: Path) -> Iterator[SiteFolder]:
     """Yield an empty site that takes the place of ``target`` when the block ends without an
-    exception. Files that others put into a site of ours are taken over.
+    exception, with its mode. Files that others put into a site of ours are taken over.
 
     Raises InputError when ``target`` is something else than a site or an empty folder, or when a
     file of another one's has the name of one of ours, and for what the system says.
     """
-    place = target.resolve()
+    place = Path(os.path.realpath(target))
+    refuse_own(target)
     try:
         old = _ours(target)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -66,11 +69,13 @@ def site_folder(target: Path) -> Iterator[SiteFolder]:
             site = SiteFolder(folder)
             yield site
             site.close()
+            mode = place.stat().st_mode if place.exists() else folder.stat().st_mode
             if old is None:
                 folder.rename(place)
-                return
-            _take_over(place, folder, old, site)
-            exchange(place, folder)
+            else:
+                _take_over(place, folder, old, site)
+                exchange(place, folder)
+            place.chmod(stat.S_IMODE(mode))
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
 
@@ -78,9 +83,11 @@ def site_folder(target: Path) -> Iterator[SiteFolder]:
 def _ours(target: Path) -> set[str] | None:
     """The files of a site that is there; None where there is none. Raises InputError for what is
     something else, OSError."""
-    if not target.exists():
+    try:
+        found = target.stat()
+    except FileNotFoundError:
         return None
-    if not target.is_dir():
+    if not stat.S_ISDIR(found.st_mode):
         raise InputError(f"{target} is not a folder: name another one for the site")
     marker = target / MARKER
     if not marker.is_file():
@@ -90,14 +97,14 @@ def _ours(target: Path) -> set[str] | None:
             )
         return None
     try:
-        found = msgspec.json.decode(bounded.read(marker, _MAX_MARKER), type=_Content)
+        content = msgspec.json.decode(bounded.read(marker, _MAX_MARKER), type=_Content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{marker} is damaged: remove {target} to make it anew") from error
-    if found.schema != _SCHEMA:
+    if content.schema != _SCHEMA:
         raise InputError(
-            f"{marker} has schema {found.schema[:40]!r}, this profdiff knows {_SCHEMA}"
+            f"{marker} has schema {content.schema[:40]!r}, this profdiff knows {_SCHEMA}"
         )
-    return {*found.files, MARKER}
+    return {*content.files, MARKER}
 
 
 def _take_over(old: Path, new: Path, ours: set[str], site: SiteFolder) -> None:
