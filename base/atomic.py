@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from profdiff.base.errors import FULL
 from profdiff.base.temporary import temporary_folder
 
 _UNFINISHED, _PREFIX = ".part", 40
@@ -28,7 +29,7 @@ def open_atomic(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
     """
     opened, temporary = open_unfinished(path)
     try:
-        with opened as file:
+        with naming(path), opened as file:
             yield file
             file.flush()
             if durable:
@@ -37,6 +38,18 @@ def open_atomic(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let what is said of a full disk name ``path``, which is being written: write(2) names
+    nothing."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL and error.filename is None:
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
 

@@ -4,6 +4,8 @@ prints one line and exits with the error's status."""
 import errno
 
 _LONGEST = 500
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""What the system says of a full disk."""
 
 
 class ProfdiffError(Exception):
@@ -44,7 +46,7 @@ def told(error: BaseException) -> str:
         name = error.filename2 or error.filename
         where = f"{name}: " if name else ""
         text = f"{where}{error.strerror or error}"
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in FULL:
             return f"{text}: make room and run the same command again"
         return text
     if isinstance(error, MemoryError):

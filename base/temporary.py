@@ -14,9 +14,13 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from profdiff.base.errors import FULL, MissingError
+
 # Its name is what tells our folders from a user's own, which must never be removed.
 _LOCK = ".profdiff-lock"
 _TRIES = 16
+# A disk with less is full.
+_ROOM = 1 << 20
 
 
 @contextlib.contextmanager
@@ -24,7 +28,8 @@ def temporary_folder(beside: Path | None = None) -> Iterator[Path]:
     """Yield an empty folder of this process, and remove it at the end with all that is in it.
 
     It is made in the system's temporary folder, or next to ``beside``: then what it holds can be
-    renamed to that. What killed processes left there is removed first. Raises OSError.
+    renamed to that. What killed processes left there is removed first. Raises OSError, MissingError
+    where the system's has no room.
     """
     place = beside.parent if beside else Path(tempfile.gettempdir())
     # A name may have 255 bytes, and a character has at most 4.
@@ -34,10 +39,32 @@ def temporary_folder(beside: Path | None = None) -> Iterator[Path]:
     try:
         content = folder / "files"
         content.mkdir()
-        yield content
+        with contextlib.nullcontext() if beside else _advising(folder):
+            yield content
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(lock)
+
+
+@contextlib.contextmanager
+def _advising(folder: Path) -> Iterator[None]:
+    """Say what to do where there is no room for a temporary folder."""
+    try:
+        yield
+    except OSError as error:
+        name = error.filename2 or error.filename
+        # What is written to says nothing of its name.
+        here = Path(name).is_relative_to(folder) if name else _is_full(folder)
+        if error.errno not in FULL or not here:
+            raise
+        raise MissingError(
+            f"{folder.parent}: {error.strerror}: make room there, or set TMPDIR to a folder with "
+            "more, and run the same command again"
+        ) from error
+
+
+def _is_full(folder: Path) -> bool:
+    return shutil.disk_usage(folder).free < _ROOM
 
 
 def remove_left(place: Path) -> None:

@@ -17,6 +17,13 @@ def test_replaces_whole(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) & 0o600 == 0o600
 
 
+def test_a_full_disk_is_named(small_disk: Path) -> None:
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        write_atomic(small_disk / "file", bytes(4 << 20))
+    assert raised.value.filename == str(small_disk / "file")
+    assert list(small_disk.iterdir()) == []
+
+
 def test_a_failure_leaves_the_old_content_and_no_litter(tmp_path: Path) -> None:
     path = tmp_path / "file"
     write_atomic(path, b"old")

@@ -10,6 +10,8 @@ import mmap
 import re
 from pathlib import Path
 
+from profdiff.base.atomic import naming
+
 # Nanoseconds of an instruction, as a power of two.
 _SHIFT = 3
 ARGUMENTS = ("-icount", f"shift={_SHIFT}")
@@ -26,10 +28,13 @@ def replace_instructions(state: Path) -> None:
     """Let a machine that booted with ``ARGUMENTS`` and was saved to the file ``state`` be restored
     at the same time by a QEMU without them. Raises OSError, ValueError where its clock is not
     found."""
-    with state.open("r+b") as file, mmap.mmap(file.fileno(), 0) as content:
-        found = [match.span(1) for match in _INSTRUCTIONS.finditer(content)]
-        if len(found) != 1:
-            raise ValueError("the clock is not where QEMU saves it")
-        start, end = found[0]
-        number = int.from_bytes(content[start:end], "big", signed=True) << _SHIFT
-        content[start:end] = number.to_bytes(8, "big", signed=True)
+    with state.open("r+b") as file, naming(state):
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            found = [match.span(1) for match in _INSTRUCTIONS.finditer(content)]
+            if len(found) != 1:
+                raise ValueError("the clock is not where QEMU saves it")
+            start, end = found[0]
+            number = int.from_bytes(content[start:end], "big", signed=True) << _SHIFT
+        # Not where it is mapped: without room for a copy of the page, that would kill us (SIGBUS).
+        file.seek(start)
+        file.write(number.to_bytes(8, "big", signed=True))

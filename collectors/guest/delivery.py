@@ -8,6 +8,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from profdiff.base.atomic import naming
 from profdiff.base.errors import InputError
 from profdiff.collectors.guest.archive import receive
 from profdiff.collectors.guest.boot import Variation
@@ -71,9 +72,10 @@ def room_for(files: Iterable[GuestFile], own: Mapping[str, bytes]) -> int:
 
 
 def make_shared(path: Path, size: int) -> None:
-    """The file of shared memory, empty. Raises OSError."""
-    with path.open("wb") as file:
-        file.truncate(size)
+    """The file of shared memory, empty, with room on the disk for all of it: who touches a mapped
+    page that gets none is killed (SIGBUS). Raises OSError."""
+    with path.open("wb") as file, naming(path):
+        os.posix_fallocate(file.fileno(), 0, size)
 
 
 def delivered_phase(path: Path) -> str:

@@ -156,7 +156,7 @@ class GuestRun:
         if names is not None:
             return names
         # QEMU drops what it cannot write, and ends in any way without saying why.
-        _need_room(self._folder)
+        need_room(self._folder)
         if trouble and trouble.panic is not None:
             started = self.phase != "boot"
             kind = "panic" if started else "boot"
@@ -209,7 +209,7 @@ def _why(trouble: console.Trouble | None, lines: Sequence[str]) -> str:
     return "does the kernel have initramfs support, and is --memory large enough?"
 
 
-def _need_room(folder: Path) -> None:
+def need_room(folder: Path) -> None:
     """Raises OSError that names ``folder`` when the disk is full."""
     probe = folder / "room"
     try:

@@ -13,7 +13,7 @@ from profdiff.collectors.guest.channel import MEMBERS
 from profdiff.collectors.guest.delivery import delivered_phase, handed_over
 from profdiff.collectors.guest.qemu import escaped
 from profdiff.collectors.guest.qmp import Migration, Qmp, QmpError, events
-from profdiff.collectors.guest.run import GuestRun
+from profdiff.collectors.guest.run import GuestRun, need_room
 from profdiff.collectors.messages import last_line, read_end
 from profdiff.collectors.records import Failure
 
@@ -167,6 +167,7 @@ class SavingRun(GuestRun):
         """The names of the guest's facts, which are in the folder now, or why its machine could not
         be saved. Raises OSError, also when the disk is full."""
         if self._refusal is not None:
+            need_room(self._folder)
             return Failure("qemu", self._refusal)
         outcome = self.result(MEMBERS)
         if isinstance(outcome, Failure) or self._saved:
@@ -272,6 +273,7 @@ class RestoredRun(GuestRun):
 
     def result(self, members: Mapping[str, int]) -> set[str] | Failure:
         if self._refusal is not None:
+            need_room(self._folder)
             # What it ends with, where it ends instead of answering.
             said = last_line(read_end(self._stderr_path))
             why = f"{self._refusal} ({said})" if said else self._refusal

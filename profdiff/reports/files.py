@@ -6,7 +6,7 @@ from pathlib import Path
 from profdiff.base import terminal
 from profdiff.base.errors import InputError, told
 from profdiff.base.outputs import append_output, write_outputs
-from profdiff.session.held import refuse_own
+from profdiff.session.held import refuse_recorded
 
 
 def write_files(
@@ -26,7 +26,7 @@ def write_files(
 
 def _foreign(files: Iterable[tuple[Path, str | bytes]]) -> Iterator[tuple[Path, bytes]]:
     for path, data in files:
-        refuse_own(path)
+        refuse_recorded(path)
         if isinstance(data, str):
             data = terminal.cleaned(data).encode(errors="backslashreplace")
         yield path, data

@@ -86,7 +86,7 @@ def one_part(folder: Path) -> str:
     return f"name one of them: {' or '.join(told)}" if told else "none is recorded yet"
 
 
-def refuse_own(path: Path) -> None:
+def refuse_recorded(path: Path) -> None:
     """Raise InputError where ``path``, behind links, is or would be a file of what is recorded."""
     real = Path(os.path.realpath(path))
     for folder in real.parents:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from profdiff.base.atomic import remove_unfinished
+from profdiff.base.atomic import naming, remove_unfinished
 from profdiff.base.errors import InputError, SessionError
 from profdiff.session.held import FOLDERS, held, refuse_occupied
 
@@ -35,7 +35,8 @@ def recording(folder: Path) -> Iterator[None]:
             remove_unfinished(folder / name)
         _recording.add(place)
         locks.callback(_recording.discard, place)
-        yield
+        with naming(folder):
+            yield
 
 
 @contextlib.contextmanager

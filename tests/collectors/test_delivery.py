@@ -93,6 +93,16 @@ def shared(folder: Path, length: int, data: bytes, magic: int = ANSWER) -> Path:
     return path
 
 
+def test_shared_memory_has_room_on_the_disk(tmp_path: Path, small_disk: Path) -> None:
+    make_shared(tmp_path / "shared", 1 << 20)
+    found = (tmp_path / "shared").stat()
+    assert found.st_size == 1 << 20
+    assert found.st_blocks * 512 >= 1 << 20
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        make_shared(small_disk / "shared", 1 << 30)
+    assert raised.value.filename == str(small_disk / "shared")
+
+
 def archive(**files: bytes) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:

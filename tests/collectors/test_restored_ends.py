@@ -80,6 +80,24 @@ def test_a_workload_that_fills_the_disk(runs: Restorer) -> None:
     assert runs.run([EXAMPLE, "4", "5"])[0].failure is None
 
 
+@pytest.mark.parametrize("small_disk", ["10m"], indirect=True)
+def test_a_temporary_folder_without_room(
+    new_kernel: Path, small_disk: Path, tmp_path: Path
+) -> None:
+    """Not that QEMU was killed: no guest starts without room for the memory that it shares."""
+    words = ["--kernel", f"a={new_kernel}", "--aa", "1", "--no-call-tree", "-o", tmp_path / "s"]
+    result = profdiff(
+        *("record", "--restore", *words, "--", EXAMPLE, "4", "5"),
+        env={"TMPDIR": str(small_disk)},
+        status=2,
+    )
+    assert error_line(result) == (
+        f"{small_disk}: No space left on device: make room there, or set TMPDIR to a folder with "
+        "more, and run the same command again"
+    )
+    assert list(small_disk.iterdir()) == []
+
+
 def test_a_kernel_that_does_not_boot_is_no_reason_to_boot_the_others(
     runs: Restorer, tmp_path: Path
 ) -> None:

@@ -1,5 +1,6 @@
 """How profdiff ends: by signals, killed, by errors that nobody foresaw, on a full disk."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -12,8 +13,10 @@ import pytest
 from support import error_line, profdiff
 from synthetic_session import exact_session
 
-from profdiff.base.atomic import make_folder
+from profdiff.base.atomic import make_folder, write_atomic
+from profdiff.base.errors import MissingError
 from profdiff.base.temporary import temporary_folder
+from profdiff.session.lock import recording
 from profdiff.session.session import Session
 
 LOCK = ".profdiff-lock"
@@ -264,6 +267,31 @@ def test_an_import_that_failed_can_be_run_again(small_disk: Path, tmp_path: Path
     subprocess.run(["mount", "-o", "remount,size=16m", str(small_disk)], check=True)
     profdiff(*command)
     assert "b takes exactly as many samples" in profdiff("report", small_disk / "s.profdiff").stdout
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_temporary_folder_on_a_full_disk(
+    small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    """write(2) names no file; what fills another disk is no reason to move this folder."""
+    monkeypatch.setattr("tempfile.tempdir", str(small_disk))
+    advice = f"^{small_disk}: No space left on device: make room there, or set TMPDIR to a folder"
+    with pytest.raises(MissingError, match=advice), temporary_folder() as folder:
+        write = write_atomic if named else Path.write_bytes
+        write(folder / "file", bytes(4 << 20))
+    assert list(small_disk.iterdir()) == []
+    no_space = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with (
+        pytest.raises(OSError, match="No space") as raised,
+        recording(tmp_path / "s.profdiff"),
+        temporary_folder(),
+    ):
+        raise no_space
+    assert raised.value.filename == str(tmp_path / "s.profdiff")
+    no_space.filename = "/elsewhere"
+    with pytest.raises(OSError, match="No space") as raised, temporary_folder():
+        raise no_space
+    assert raised.value is no_space
 
 
 def test_standard_output_on_a_full_disk(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from profdiff.base import bounded
 from profdiff.base.errors import InputError
 from profdiff.base.replaced import exchange
 from profdiff.base.temporary import temporary_folder
-from profdiff.session.held import refuse_own
+from profdiff.session.held import refuse_recorded
 
 # It lists our files: what else lies in the folder is somebody's, and stays.
 MARKER = ".profdiff-site"
@@ -61,7 +61,7 @@ def site_folder(target: Path) -> Iterator[SiteFolder]:
     file of another one's has the name of one of ours, and for what the system says.
     """
     place = Path(os.path.realpath(target))
-    refuse_own(target)
+    refuse_recorded(target)
     try:
         old = _ours(target)
         place.parent.mkdir(parents=True, exist_ok=True)
