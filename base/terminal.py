@@ -5,11 +5,12 @@ of it moves a cursor, changes a colour or reorders a line. ``profdiff.base.conso
 for what rich draws.
 """
 
+import contextlib
 import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TextIO
 
 # How wide a text is that goes to no terminal.
@@ -141,9 +142,10 @@ def put(data: bytes) -> None:
     if sys.stdout.isatty():
         _write(sys.stdout, data.decode(errors="backslashreplace"))
         return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    with _naming(sys.stdout):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
 
 
 def _write(stream: TextIO, text: str) -> None:
@@ -153,15 +155,23 @@ def _write(stream: TextIO, text: str) -> None:
 def _write_clean(stream: TextIO, text: str) -> None:
     # A terminal that lacks a name's characters shows their escapes.
     encoding = stream.encoding or "utf-8"
-    try:
+    with _naming(stream):
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
-    except OSError as error:
-        name = "standard output" if stream is sys.stdout else "standard error"
-        raise OSError(error.errno, error.strerror, name) from error
 
 
 def close() -> None:
     """Write what is buffered. Raises BrokenPipeError when the reader of our output is gone."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with _naming(stream):
+            stream.flush()
+
+
+@contextlib.contextmanager
+def _naming(stream: TextIO) -> Iterator[None]:
+    """Let an error say which stream it is of."""
+    try:
+        yield
+    except OSError as error:
+        name = "standard output" if stream is sys.stdout else "standard error"
+        raise OSError(error.errno, error.strerror, name) from error

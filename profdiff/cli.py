@@ -97,7 +97,9 @@ def _status() -> int:
         return EXIT_ERROR
     # Native code that panics raises what is not an Exception (PyO3's PanicException).
     except BaseException as error:
-        _complain(told(error), debug)
+        # Whoever judges says so, too, and keeps its own status.
+        if not isinstance(error.__cause__, BrokenPipeError):
+            _complain(told(error), debug)
         return error.status if isinstance(error, ProfdiffError) else EXIT_ERROR
     return status or 0
 

@@ -86,10 +86,11 @@ def test_devices_are_written_to(
 
 
 def test_open_files_are_written_to(session: Path, tmp_path: Path) -> None:
-    """Standard output by whatever name, at its end; a descriptor of the shell's; a substitution."""
+    """Standard output by whatever name, at its end; a descriptor of the shell's; a substitution. A
+    link to /dev/stdout, not that: a mistake would replace it."""
     program = f'{sys.executable} -m profdiff report "$0"'
     script = f"""
-    {program} --json /dev/stdout > json
+    ln -s /dev/stdout out; {program} --json out > json
     echo before > log; {program} --csv /proc/self/fd/1 >> log
     echo before > other; {program} --csv /dev/fd/7 7>> other
     {program} --csv >(cat > substituted)
@@ -106,6 +107,7 @@ def test_open_files_are_written_to(session: Path, tmp_path: Path) -> None:
             break
     assert found == rows
     assert (tmp_path / "link").readlink() == Path("/dev/stderr")
+    assert (tmp_path / "out").readlink() == Path("/dev/stdout")
 
 
 def test_a_fifo_is_written_to(tmp_path: Path) -> None:

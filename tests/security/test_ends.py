@@ -294,16 +294,17 @@ def test_a_temporary_folder_on_a_full_disk(
     assert raised.value is no_space
 
 
-def test_standard_output_on_a_full_disk(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [[], ["--json", "-"], ["--json", "/proc/self/fd/1"]])
+def test_standard_output_on_a_full_disk(tmp_path: Path, words: list[str]) -> None:
     session = exact_session(tmp_path / "s.profdiff").folder
     with Path("/dev/full").open("w") as full:
-        program = [sys.executable, "-m", "profdiff", "report", str(session)]
+        program = [sys.executable, "-m", "profdiff", "report", str(session), *words]
         result = subprocess.run(
             program, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1
-    assert "No space left on device" in result.stderr
+    assert result.stderr.startswith("profdiff: standard output: No space left on device")
 
 
 @pytest.mark.slow
@@ -323,8 +324,17 @@ def test_standard_streams_that_are_closed(tmp_path: Path, closed: str) -> None:
     Session.open(session)
 
 
-@pytest.mark.parametrize("arguments", ["report {} --json -", "report {}", "report --help"])
-def test_a_pipe_that_nobody_reads(tmp_path: Path, arguments: str) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        ("report {} --json -", 2),
+        ("report {} --json /proc/self/fd/1", 2),
+        ("report {}", 2),
+        ("report --help", 2),
+        ("check {} --fail-if instructions>+900%", 125),
+    ],
+)
+def test_a_pipe_that_nobody_reads(tmp_path: Path, arguments: str, status: int) -> None:
     session = exact_session(tmp_path / "s.profdiff").folder
     reads, writes = os.pipe()
     os.close(reads)
@@ -333,7 +343,7 @@ def test_a_pipe_that_nobody_reads(tmp_path: Path, arguments: str) -> None:
         result = subprocess.run(
             program, stdout=gone, stderr=subprocess.PIPE, text=True, check=False
         )
-    assert result.returncode == 2
+    assert result.returncode == status
     assert result.stderr == ""
 
 
