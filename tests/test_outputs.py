@@ -261,6 +261,26 @@ def test_what_a_session_has_is_no_output(session: Path, tmp_path: Path) -> None:
     Session.open(session)
 
 
+def test_what_a_command_reads_is_no_output(session: Path, tmp_path: Path) -> None:
+    for name, content in (("a", "main;f 1\n"), ("b", "main;f 2\n"), ("mail.eml", "no table")):
+        (tmp_path / name).write_text(content)
+    (tmp_path / "link").symlink_to("a")
+    (tmp_path / "hard").hardlink_to(tmp_path / "b")
+    words = ["diff", "x=a", "y=b"]
+    for name in ("a", "link", "hard"):
+        line = error_line(profdiff(*words, "--json", name, cwd=tmp_path, status=2))
+        assert line == f"cannot write {name}: this command reads it: name another file"
+    line = error_line(profdiff("lkp", "mail.eml", "--json", "mail.eml", cwd=tmp_path, status=2))
+    assert "this command reads it" in line
+    assert (tmp_path / "a").read_text() == "main;f 1\n"
+    for other in ("both", "./both", tmp_path / "both"):
+        line = error_line(
+            profdiff("report", session, "--html", "both", "--csv", other, cwd=tmp_path, status=2)
+        )
+        assert line == f"--html and --csv write the same file: {other}"
+    assert not (tmp_path / "both").exists()
+
+
 @pytest.mark.parametrize("small_disk", ["96k"], indirect=True)
 def test_a_full_disk_leaves_no_part(session: Path, small_disk: Path, tmp_path: Path) -> None:
     lines = made(tmp_path / "lines", LINES)

@@ -13,7 +13,7 @@ import click
 
 from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.terminal import say, tell
-from profdiff.commands.output import Output, output_options, with_options
+from profdiff.commands.output import Output, output_options, refuse_inputs, with_options
 from profdiff.reports.form import Subject
 from profdiff.reports.forms import FORMS
 
@@ -97,6 +97,7 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
     new=b2. A single FILE is shown without a comparison.
     """
     imported = _read(recordings, symbols)
+    refuse_inputs(output.targets.values(), (one.source.path for one in imported))
     from profdiff.evidence.one_setting import OneSetting
     from profdiff.profile import importing
     from profdiff.session.session import Session

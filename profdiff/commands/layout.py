@@ -9,7 +9,7 @@ import click
 
 from profdiff.base.errors import InputError
 from profdiff.commands import complete
-from profdiff.commands.output import ASCII, OUTPUT_FILE, WIDTH, write
+from profdiff.commands.output import ASCII, OUTPUT_FILE, WIDTH, refuse_inputs, write
 from profdiff.reports.form import Asked, text
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ def layout(
         raise InputError("only one file can go to standard output (-)")
     names = list(dict.fromkeys(_name(one) for one in types))
     kernels = parse_arguments([base, new])
-    found = {one.label: layouts(_file(one), names) for one in kernels}
+    files = {one.label: _file(one) for one in kernels}
+    refuse_inputs([csv, json], files.values())
+    found = {label: layouts(file, names) for label, file in files.items()}
     for number, name in enumerate(names):
         if not any(one.found[number] for one in found.values()):
             raise InputError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from profdiff.base.errors import InputError
-from profdiff.commands.output import ASCII, OUTPUT_FILE, WIDTH, write
+from profdiff.commands.output import ASCII, OUTPUT_FILE, WIDTH, refuse_inputs, write
 from profdiff.reports.form import Asked, text
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def lkp(
 
     if json == "-" and experiment == "-":
         raise InputError("only one file can go to standard output (-)")
+    refuse_inputs([json, experiment], [Path(mail)])
     found, report = _read(mail)
     document = build(report, (found.id or "").strip("<>"), found.value("Subject"), repo)
     made = experiment_file.render(document) if experiment else ""

@@ -1,6 +1,7 @@
 """The options that say what of a recording a command shows, and in which forms."""
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -240,6 +241,7 @@ def write_forms(forms: Sequence[Form], targets: Mapping[str, str], subject: Subj
     ]
     if [target for _, target in wanted].count("-") > 1:
         raise InputError("only one file can go to standard output (-)")
+    _refuse_twice(wanted)
     for form, target in wanted:
         if form.appends and not target:
             raise InputError(f"--{form.name}: name a FILE, $GITHUB_STEP_SUMMARY is not set")
@@ -251,6 +253,26 @@ def write_forms(forms: Sequence[Form], targets: Mapping[str, str], subject: Subj
         if not targets[form.name] and target != "-" and not form.appends:
             taken = any(other == "-" for _, other in wanted)
             (terminal.tell if taken else terminal.say)(target)
+
+
+def _refuse_twice(wanted: Sequence[tuple[Form, str]]) -> None:
+    """Raise InputError where a file that one form writes would go with the next."""
+    known: dict[Path, str] = {}
+    for form, target in wanted:
+        place = Path(os.path.realpath(target))
+        if target == "-" or (place.exists() and not place.is_file()):
+            continue
+        if other := known.get(place):
+            raise InputError(f"--{other} and --{form.name} write the same file: {target}")
+        known[place] = form.name
+
+
+def refuse_inputs(outputs: Iterable[str | None], inputs: Iterable[Path]) -> None:
+    """Raise InputError where a file that is read is to be written, too."""
+    read = [one for one in inputs if one.is_file()]
+    for path in map(Path, filter(None, outputs)):
+        if path.is_file() and any(path.samefile(one) for one in read):
+            raise InputError(f"cannot write {path}: this command reads it: name another file")
 
 
 def _write_files(form: Form, target: str, files: Files) -> None:
