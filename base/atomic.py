@@ -70,10 +70,12 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:
 
 @contextlib.contextmanager
 def make_folder(path: Path) -> Iterator[Path]:
-    """Yield an empty folder that becomes ``path`` when the block ends without an exception.
+    """Yield an empty folder that becomes ``path``, or what that links to, when the block ends
+    without an exception.
 
     Raises OSError, also when ``path`` exists and is not an empty folder.
     """
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     with temporary_folder(beside=path) as folder:
         yield folder

@@ -21,7 +21,8 @@ from profdiff.base.errors import InputError
 from profdiff.cli import cli
 from profdiff.collectors.kernels import registered
 from profdiff.commands import COMMANDS
-from profdiff.commands.output import OUTPUT_FILE, write
+from profdiff.commands.output import write
+from profdiff.commands.output_types import OUTPUT_FILE, OUTPUT_FOLDER
 from profdiff.reports.page.site_folder import site_folder
 from profdiff.session.session import Session
 
@@ -134,6 +135,33 @@ def test_links_stay(tmp_path: Path) -> None:
     assert first.readlink() == Path("inner/second")
     assert second.readlink() == Path("file")
     assert names(inner) == ["file", "second"]
+
+
+def test_folders_are_made_where_links_lead(session: Path, tmp_path: Path) -> None:
+    stacks = tmp_path / "stacks"
+    stacks.write_text("main;f 1\n")
+    (tmp_path / "loop").symlink_to("loop")
+    for number, words in enumerate(
+        (
+            ["import", f"a={stacks}", f"b={stacks}", "-o"],
+            ["coverage", made(tmp_path / "lines", LINES), "-o"],
+            ["atlas", session, "-o"],
+            ["report", session, "--charts"],
+        )
+    ):
+        link, place = tmp_path / f"link-{number}", tmp_path / f"place-{number}"
+        link.symlink_to(place.name)
+        profdiff(*words, link)
+        assert link.is_symlink()
+        assert place.is_dir()
+        assert any(place.iterdir())
+        assert "Too many levels" in error_line(profdiff(*words, tmp_path / "loop", status=2))
+    (tmp_path / "merged").symlink_to("place")
+    profdiff("merge", tmp_path / "merged", session)
+    assert Session.open(tmp_path / "place")
+    for words in (["merge", "loop", session], ["diff", "loop", stacks], ["atlas", "loop"]):
+        line = error_line(profdiff(*words, cwd=tmp_path, status=2))
+        assert "Too many levels of symbolic links" in line
 
 
 def test_what_is_no_place_for_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,3 +377,5 @@ def test_every_file_that_an_option_writes_goes_the_same_way() -> None:
     ]
     assert len(writes) > 20
     assert [one.opts for one in writes if one.type is not OUTPUT_FILE] == []
+    known = (OUTPUT_FILE, OUTPUT_FOLDER)
+    assert [one.opts for one in found if "-o" in one.opts and one.type not in known] == []

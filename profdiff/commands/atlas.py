@@ -6,7 +6,8 @@ import click
 
 from profdiff.base import terminal
 from profdiff.commands import complete
-from profdiff.commands.output import OUTPUT_FILE, write
+from profdiff.commands.output import write
+from profdiff.commands.output_types import OUTPUT_FILE, OUTPUT_FOLDER
 from profdiff.commands.report import tell_damaged
 from profdiff.views.suite.threshold import RELEVANT, parsed
 
@@ -23,7 +24,7 @@ from profdiff.views.suite.threshold import RELEVANT, parsed
 @click.option(
     "--site",
     "-o",
-    type=click.Path(path_type=Path),
+    type=OUTPUT_FOLDER,
     metavar="DIR",
     default=Path("atlas"),
     show_default=True,

@@ -14,6 +14,7 @@ from profdiff.base.terminal import say, tell
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.commands.experiment.options import experiment_options
+from profdiff.commands.output_types import OUTPUT_FOLDER
 
 if TYPE_CHECKING:
     from profdiff.recording.experiment import Asked
@@ -113,7 +114,7 @@ def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=OUTPUT_FOLDER,
     metavar="FOLDER",
     help="Where the bisection is kept.  [default: WORKLOAD.bisect]",
 )

@@ -7,6 +7,7 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.commands import complete
 from profdiff.commands.output import ASCII, WIDTH, write
+from profdiff.commands.output_types import OUTPUT_FOLDER
 from profdiff.commands.recording import CELL, SESSION, find
 from profdiff.reports.files import write_files
 from profdiff.reports.form import Asked, text
@@ -18,7 +19,7 @@ from profdiff.reports.form import Asked, text
     "--output",
     "-o",
     "folder",
-    type=click.Path(path_type=Path),
+    type=OUTPUT_FOLDER,
     metavar="DIR",
     default=Path("coverage"),
     show_default=True,

@@ -1,5 +1,6 @@
 """``profdiff import`` and ``profdiff diff``: recordings that exist as files."""
 
+import os
 import shlex
 import sys
 from collections import Counter
@@ -14,6 +15,7 @@ import click
 from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.terminal import say, tell
 from profdiff.commands.output import Output, output_options, refuse_inputs, with_options
+from profdiff.commands.output_types import OUTPUT_FOLDER
 from profdiff.reports.form import Subject
 from profdiff.reports.forms import FORMS
 
@@ -66,7 +68,7 @@ _FILES = [
     "-o",
     "--output",
     "folder",
-    type=click.Path(path_type=Path),
+    type=OUTPUT_FOLDER,
     required=True,
     help="The session folder.",
 )
@@ -163,7 +165,7 @@ def _sources(
     from profdiff.profile.importing import GivenRecording
 
     labels = list(dict.fromkeys(label for label, _ in files))
-    times = Counter((label, path.resolve()) for label, path in files)
+    times = Counter((label, os.path.realpath(path)) for label, path in files)
     if again := next((name for (name, _), count in times.items() if count > 1), None):
         raise InputError(f"FILE: a recording of {again} is given twice, so it is no other boot")
     given = [

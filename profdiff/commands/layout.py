@@ -9,7 +9,8 @@ import click
 
 from profdiff.base.errors import InputError
 from profdiff.commands import complete
-from profdiff.commands.output import ASCII, OUTPUT_FILE, WIDTH, refuse_inputs, write
+from profdiff.commands.output import ASCII, WIDTH, refuse_inputs, write
+from profdiff.commands.output_types import OUTPUT_FILE
 from profdiff.reports.form import Asked, text
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from profdiff.base.errors import InputError
-from profdiff.commands.output import ASCII, OUTPUT_FILE, WIDTH, refuse_inputs, write
+from profdiff.commands.output import ASCII, WIDTH, refuse_inputs, write
+from profdiff.commands.output_types import OUTPUT_FILE
 from profdiff.reports.form import Asked, text
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import say, tell
 from profdiff.commands import complete
-from profdiff.commands.output import OUTPUT_FILE, write
+from profdiff.commands.output_types import OUTPUT_FILE
 from profdiff.commands.recording import CELL, find, works_on
 from profdiff.mail.sections import SECTIONS
 from profdiff.session.held import EVERY, Held
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 # gets it.
 _REGRESSION = "[REGRESSION]"
 _REGRESSIONS = "regressions@lists.linux.dev"
-# Headers, and what stands between the parts of a mail.
-_ENVELOPE = 6_000
+_ENVELOPE = 6_000  # headers, and what stands between the parts of a mail
 _FILE, _TOP, _KINDS = click.Path(path_type=Path), click.IntRange(1), click.Choice(["folded", "svg"])
 
 
@@ -197,6 +196,7 @@ def mail(
     never sends it. Then it shows what maintainers ask of such a report and whether the session
     has it, and the command that would send the draft.
     """
+    from profdiff.commands.output import write
     from profdiff.mail import address, attachment, content, draft, letter, trailers
     from profdiff.mail import asked as asked_for
     from profdiff.mail.reproducer import Reproducer

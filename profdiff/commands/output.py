@@ -9,7 +9,7 @@ import click
 
 from profdiff.base import terminal, units
 from profdiff.base.errors import InputError
-from profdiff.base.outputs import descriptor
+from profdiff.commands.output_types import OUTPUT_FILE
 from profdiff.commands.recording import works_on
 from profdiff.reports.files import write_files
 from profdiff.reports.form import DEFAULT_TOP, Asked, Files, Form, Subject, refuse_per_op
@@ -21,16 +21,6 @@ if TYPE_CHECKING:
     from profdiff.evidence.one_setting import OneSetting
 
 
-class _OutputFile(click.ParamType[str]):
-    """A file to write: ``-`` is standard output by whatever name, since it may be at its end."""
-
-    name = "file"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return "-" if descriptor(Path(value)) == 1 else value
-
-
-OUTPUT_FILE = _OutputFile()
 # Options of every text.
 TOP = click.option(
     "--top",

@@ -356,7 +356,7 @@ def keep(folder: Path, imported: Sequence[Imported], manifest: m.Manifest) -> Se
     """
     refuse_occupied(folder)
     runs = []
-    with make_folder(folder.resolve()) as unfinished:
+    with make_folder(folder) as unfinished:
         session = Session.create(unfinished, manifest)
         for one, run in zip(imported, manifest.runs, strict=True):
             place = session.run_folder(run.id)

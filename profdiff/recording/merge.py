@@ -31,7 +31,7 @@ def merge(target: Path, shards: Sequence[Path]) -> list[Session]:
             raise InputError(
                 f"{one.folder} is {one.title}, and {first.folder} is {first.title}: merge like ones"
             )
-    if any(shard.resolve() == target.resolve() for shard in shards):
+    if held(target) and any(shard.samefile(target) for shard in shards):
         raise InputError(f"{target} is the target and a shard: name another folder first")
     if suites := [one for one in found if isinstance(one, Suite)]:
         return _merge_suites(target, suites, before)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +15,7 @@ from profdiff.commands import complete
 from profdiff.commands.experiment.file import ExperimentCommand, GivenSuite
 from profdiff.commands.experiment.kernels import asked_kernels
 from profdiff.commands.experiment.option_types import Collectors, Compilers, Cpus, Memory, Names
+from profdiff.commands.output_types import OUTPUT_FOLDER
 
 if TYPE_CHECKING:
     from profdiff.recording.experiment import Asked
@@ -109,7 +109,7 @@ def _options() -> list[click.Parameter]:
         _option(
             "-o --output",
             "The session folder.  [default: WORKLOAD.profdiff]",
-            type=click.Path(path_type=Path),
+            type=OUTPUT_FOLDER,
             shell_complete=complete.sessions,
         ),
         _option(

@@ -10,6 +10,7 @@ import click
 
 from profdiff.base.errors import ProfdiffError
 from profdiff.base.terminal import tell
+from profdiff.commands.output_types import OUTPUT_FOLDER
 
 if TYPE_CHECKING:
     from profdiff.commands.lab.job import Announced
@@ -71,7 +72,7 @@ _FIRST = "1970-01-01T00:00:00.000000"
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=OUTPUT_FOLDER,
     default=Path("lab"),
     show_default=True,
     metavar="DIR",

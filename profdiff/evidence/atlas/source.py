@@ -1,5 +1,6 @@
 """One recording of an atlas: a suite, a session, or a folder with several."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -87,7 +88,8 @@ def as_suite(folder: Path) -> Suite:
 
 def plain_name(folder: Path) -> str:
     """A folder's name as one of a part: letters, digits, ``.``, ``_``, ``+``, ``-``."""
-    name = re.sub(r"[^A-Za-z0-9._+-]", "_", folder.resolve().name.removesuffix(".profdiff"))
+    name = Path(os.path.realpath(folder)).name.removesuffix(".profdiff")
+    name = re.sub(r"[^A-Za-z0-9._+-]", "_", name)
     return re.sub(r"^[^A-Za-z0-9]+", "", name)[:64] or "session"
 
 
