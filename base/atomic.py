@@ -1,6 +1,7 @@
 """Files and folders that are written whole or not at all."""
 
 import contextlib
+import errno
 import os
 import stat
 import tempfile
@@ -43,12 +44,12 @@ def open_atomic(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Let what is said of a full disk name ``path``, which is being written: write(2) names
-    nothing."""
+    """Let what is said of a full disk, or too large a file, name ``path``, which is being written:
+    write(2) names nothing."""
     try:
         yield
     except OSError as error:
-        if error.errno in FULL and error.filename is None:
+        if error.errno in (*FULL, errno.EFBIG) and error.filename is None:
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 

@@ -35,7 +35,10 @@ def temporary_folder(beside: Path | None = None) -> Iterator[Path]:
     # A name may have 255 bytes, and a character has at most 4.
     prefix = f".{beside.name[:40]}.profdiff-" if beside else "profdiff-"
     _remove_all_left(place, re.compile(re.escape(prefix)))
-    folder, lock = _made(place, prefix)
+    try:
+        folder, lock = _made(place, prefix)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(beside or place)) from error
     try:
         content = folder / "files"
         content.mkdir()

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from profdiff.base import bounded
-from profdiff.base.errors import InputError
+from profdiff.base.errors import InputError, told
 from profdiff.base.replaced import exchange
 from profdiff.base.temporary import temporary_folder
 from profdiff.session.held import refuse_recorded
@@ -77,7 +77,8 @@ def site_folder(target: Path) -> Iterator[SiteFolder]:
                 exchange(place, folder)
             place.chmod(stat.S_IMODE(mode))
     except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+        known = OSError(error.errno, error.strerror or str(error), str(target))
+        raise InputError(f"cannot write {told(known)}") from error
 
 
 def _ours(target: Path) -> set[str] | None:
