@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
+from profdiff.base.atomic import naming
 from profdiff.base.bounded import read
 from profdiff.base.errors import InputError, MissingError
 from profdiff.base.terminal import printable
@@ -249,8 +250,9 @@ class _Running:
             # Files, so that no pipe but the one that is read can fill.
             self._errors: IO[bytes] = stack.enter_context(tempfile.TemporaryFile())
             asked = stack.enter_context(tempfile.TemporaryFile())
-            asked.write(stdin)
-            asked.seek(0)
+            with naming(Path(tempfile.gettempdir())):
+                asked.write(stdin)
+                asked.seek(0)
             try:
                 process = subprocess.Popen(
                     command,

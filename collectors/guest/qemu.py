@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import profdiff.collectors
 from profdiff.base.errors import InputError, MissingError
+from profdiff.base.temporary import temporary_folder
 from profdiff.collectors import records
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.architecture.entry import Flaw
@@ -216,8 +216,8 @@ def _found(architecture: Architecture, path: Path) -> Qemu:
 
 def _has(qemu: Qemu, flaw: Flaw) -> bool:
     """Whether it has the flaw, or does not tell."""
-    with TemporaryDirectory() as folder:
-        rom = Path(folder, "rom")
+    with temporary_folder() as folder:
+        rom = folder / "rom"
         rom.write_bytes(flaw.rom)
         command = [str(qemu.program), *qemu.own_arguments, *_NO_DEVICES, "-no-reboot"]
         command += ["-M", qemu.architecture.machine, "-accel", "tcg", "-bios", escaped(rom)]
