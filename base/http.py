@@ -1,22 +1,35 @@
-"""Files over HTTP from servers that may mean no good: bounded in size and time, HTTP only."""
+"""Files over HTTP from servers that may mean no good: bounded in size and time, HTTP only.
 
+A process of its own asks each server, and is ended in time (``http_process``): no limit of a socket
+bounds how long a whole answer takes.
+"""
+
+import json
+import os
+import selectors
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator
-from http.client import HTTPMessage, HTTPResponse
-from queue import Empty, Queue
-from threading import Thread
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, NamedTuple
-from urllib import request
-from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
-from profdiff.base.errors import told
+from profdiff.base import http_process
+from profdiff.base.http_process import server
 from profdiff.base.terminal import printable
+
+__all__ = ["Answer", "Bounds", "HttpError", "answered", "host", "server", "told_size"]
 
 # A server that drips must have sent so much in the time that it has for an answer.
 _FIRST_BYTES = 100 << 10
 _PART = 1 << 16
 _MIB = 1 << 20
+# Of the line before the content, and of the reason why there is none.
+_LONGEST_LINE = 1 << 16
+_LONGEST_REASON = 200
 
 
 class Bounds(NamedTuple):
@@ -27,54 +40,121 @@ class Bounds(NamedTuple):
     patience: float
 
 
-def check(url: str) -> None:
-    """Raises ValueError for an address that is not plain HTTP or HTTPS."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or "@" in parts.netloc:
-        raise ValueError("only http:// and https:// without a password can be used")
+class HttpError(ValueError):
+    """Why there is no file, in a clause; the ``status`` of the answer, if that is why."""
+
+    def __init__(self, why: str, status: int | None = None) -> None:
+        super().__init__(printable(why)[:_LONGEST_REASON])
+        self.status = status
 
 
-def answered(
-    asked: request.Request, patience: float, leads: Callable[[str], bool] = lambda url: True
-) -> HTTPResponse:
-    """The answer, whose head came in time: a socket's time limit is for each of its reads, and a
-    head that drips has many. ``leads``: whether a server may send us to an address. Raises OSError,
-    HTTPException, ValueError."""
-    found: Queue[HTTPResponse | Exception] = Queue()
+class Answer:
+    """An answer that began. ``length``: of its content, None where the server does not say."""
 
-    def ask() -> None:
+    def __init__(self, process: "subprocess.Popen[bytes]", bounds: Bounds) -> None:
+        self._process, self._bounds = process, bounds
+        self._patience = min(bounds.patience, bounds.seconds)
+        self._started = time.monotonic()
+        assert process.stdout  # noqa: S101
+        self._stream: IO[bytes] = process.stdout
+        self._first = b""
+        self.length = self._head()
+
+    def content(self) -> Iterator[bytes]:
+        """The content, within the bounds. Raises HttpError beyond them."""
+        size = 0
+        part = self._first
+        while True:
+            size += len(part)
+            if size > self._bounds.size:
+                raise self._too_large()
+            if part:
+                yield part
+            found = self._read(self._patience if size < _FIRST_BYTES else self._bounds.seconds)
+            if found is None:
+                seconds = time.monotonic() - self._started
+                raise HttpError(f"it sent {told_size(size)} in {seconds:,.0f} s")
+            if not found:
+                break
+            part = found
+        self._end()
+
+    def _head(self) -> int | None:
+        head = b""
+        while b"\n" not in head:
+            part = self._read(self._patience)
+            if part is None:
+                raise HttpError(f"it sent no answer in {self._patience:,.0f} s")
+            if not part or len(head) > _LONGEST_LINE:
+                self._end()
+                raise HttpError("it sent no answer")
+            head += part
+        line, _, self._first = head.partition(b"\n")
+        length = json.loads(line)
+        if length is not None and length > self._bounds.size:
+            raise self._too_large()
+        return int(length) if length is not None else None
+
+    def _read(self, limit: float) -> bytes | None:
+        """What comes next, b"" at the end, None where ``limit`` seconds after the start are over
+        before."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._stream, selectors.EVENT_READ)
+            left = self._started + limit - time.monotonic()
+            if left <= 0 or not selector.select(left):
+                return None
+        return os.read(self._stream.fileno(), _PART)
+
+    def _end(self) -> None:
+        """Raise HttpError where the process did not get all of it. It closed its output, so it is
+        about to end."""
+        if self._process.wait() == 0:
+            return
+        assert self._process.stderr  # noqa: S101
+        said = self._process.stderr.read(_LONGEST_LINE)
         try:
-            found.put(_opener(leads).open(asked, timeout=patience))
-        except Exception as error:
-            found.put(error)
+            status, why = json.loads(said)
+        except ValueError:
+            status, why = None, "it sent no answer"
+        raise HttpError(why, status)
 
-    Thread(target=ask, daemon=True).start()
+    def _too_large(self) -> HttpError:
+        return HttpError(f"its file is larger than {told_size(self._bounds.size)}")
+
+
+@contextmanager
+def answered(
+    url: str,
+    bounds: Bounds,
+    *,
+    headers: Mapping[str, str] | None = None,
+    body: bytes = b"",
+    leads: Collection[tuple[str, str, int]] | None = None,
+) -> Iterator[Answer]:
+    """The answer to a request, a POST where there is a ``body``. ``leads``: the servers that it may
+    send us to, None for any. Raises HttpError, and OSError where no process can be started."""
     try:
-        answer = found.get(timeout=patience)
-    except Empty:
-        raise ValueError(f"it sent no answer in {patience:,.0f} s") from None
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
-
-
-def content(answer: HTTPResponse, bounds: Bounds, started: float) -> Iterator[bytes]:
-    """The content, within the bounds; ``started``: when it was asked for. Raises ValueError beyond
-    them."""
-    size = 0
-    if (answer.length or 0) > bounds.size:
-        raise ValueError(f"its file is larger than {told_size(bounds.size)}")
-    # One recv(2) each, so that a server that drips is noticed.
-    while part := answer.read1(_PART):
-        size += len(part)
-        seconds = time.monotonic() - started
-        if size > bounds.size:
-            raise ValueError(f"its file is larger than {told_size(bounds.size)}")
-        if seconds > bounds.seconds or (seconds > bounds.patience and size < _FIRST_BYTES):
-            raise ValueError(f"it sent {told_size(size)} in {seconds:,.0f} s")
-        yield part
-    if answer.length:
-        raise ValueError("it ended before its file did")
+        server(url)
+    except ValueError as error:
+        raise HttpError(str(error)) from error
+    servers = None if leads is None else list(leads)
+    asked = http_process.Request(url, dict(headers or {}), servers, bounds.seconds)
+    with TemporaryFile() as told:
+        # Not on the command line, which every user can read: headers hold what nobody else may.
+        told.write(json.dumps(asked).encode() + b"\n" + body)
+        told.seek(0)
+        process = subprocess.Popen(
+            # By its file: whoever imports profdiff may have it where no new process looks.
+            [sys.executable, "-P", "-S", str(Path(http_process.__file__))],
+            stdin=told,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    with process:
+        try:
+            yield Answer(process, bounds)
+        finally:
+            process.kill()
 
 
 def host(url: str) -> str:
@@ -83,55 +163,9 @@ def host(url: str) -> str:
         name = urlsplit(url).netloc.rpartition("@")[2]
     except ValueError:
         name = ""
-    return printable(name or "a server without a name")
-
-
-def reason(error: Exception) -> str:
-    """Why there is no file, in a clause."""
-    if isinstance(error, HTTPError):
-        return f"it answers {error.code}"
-    if isinstance(error, URLError):
-        error = error.reason if isinstance(error.reason, Exception) else ValueError(error.reason)
-    text = told(error) if isinstance(error, OSError) else str(error)
-    return printable(text or type(error).__name__)[:200]
+    return printable(name or "a server without a name")[:_LONGEST_REASON]
 
 
 def told_size(size: float) -> str:
     """A number of bytes for a person."""
     return f"{size / _MIB:,.1f} MiB" if size >= _MIB else f"{size / 1024:,.1f} KiB"
-
-
-class _Redirects(request.HTTPRedirectHandler):
-    """Follows a server only to where it may lead."""
-
-    def __init__(self, leads: Callable[[str], bool]) -> None:
-        self._leads = leads
-
-    def redirect_request(
-        self,
-        req: request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: HTTPMessage,
-        newurl: str,
-    ) -> request.Request | None:
-        if not self._leads(newurl):
-            raise ValueError(f"it leads to {host(newurl)}")
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
-def _opener(leads: Callable[[str], bool]) -> request.OpenerDirector:
-    """One that speaks HTTP only, also where a server sends us elsewhere."""
-    opener = request.OpenerDirector()
-    opener.add_handler(_Redirects(leads))
-    for handler in (
-        request.ProxyHandler,
-        request.HTTPHandler,
-        request.HTTPSHandler,
-        request.HTTPDefaultErrorHandler,
-        request.HTTPErrorProcessor,
-        request.UnknownHandler,
-    ):
-        opener.add_handler(handler())
-    return opener

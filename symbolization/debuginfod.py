@@ -47,7 +47,7 @@ def find(build_id: str, kind: Kind, name: str) -> Path | None:
     for server in servers():
         if server in _failed:
             continue
-        # Few need it, and it loads all of TLS.
+        # Few need it, and it loads rich.
         from profdiff.symbolization import debuginfod_fetch
 
         try:

@@ -1,17 +1,13 @@
 """One file from a debuginfod server, within bounds: size, time, and HTTP only."""
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.client import HTTPException
 from pathlib import Path
-from urllib import request
-from urllib.error import HTTPError
 
 from profdiff.base import http
 from profdiff.base.console import CleanConsole
-from profdiff.base.errors import ProfdiffError
+from profdiff.base.errors import ProfdiffError, told
 from profdiff.base.temporary import temporary_folder
 from profdiff.base.terminal import tell
 from profdiff.symbolization.elf_file import has_build_id
@@ -31,44 +27,36 @@ def fetch(server: str, build_id: str, path: Path, name: str) -> bool:
     """Whether the server has the file whose kind is the name of ``path``, which is there then.
     ``name``: what it is, for messages. Raises FetchError."""
     try:
-        return _fetch(f"{server}/buildid/{build_id}/{path.name}", path, build_id, name)
-    except (OSError, HTTPException, ValueError) as error:
-        raise FetchError(f"{http.host(server)} is not asked again: {http.reason(error)}") from error
+        _fetch(f"{server}/buildid/{build_id}/{path.name}", path, build_id, name)
+    except (OSError, http.HttpError) as error:
+        if isinstance(error, http.HttpError) and error.status == 404:
+            return False
+        why = told(error) if isinstance(error, OSError) else str(error)
+        raise FetchError(f"{http.host(server)} is not asked again: {why}") from error
+    return True
 
 
-def _fetch(url: str, path: Path, build_id: str, name: str) -> bool:
-    """Whether the server has the file, which is at ``path`` then. Raises OSError, HTTPException,
-    ValueError."""
-    http.check(url)
+def _fetch(url: str, path: Path, build_id: str, name: str) -> None:
+    """Put the file at ``path``. Raises OSError, HttpError."""
     bounds = http.Bounds(
         _limit("DEBUGINFOD_MAXSIZE", _MAX_SIZE),
         _limit("DEBUGINFOD_MAXTIME", _MAX_TIME),
         _limit("DEBUGINFOD_TIMEOUT", _TIMEOUT),
     )
-    asked = request.Request(url, headers={"User-Agent": "profdiff"})  # noqa: S310 (checked above)
-    started = time.monotonic()
-    try:
-        answer = http.answered(asked, bounds.patience)
-    except HTTPError as error:
-        error.close()
-        if error.code == 404:
-            return False
-        raise
-    with answer:
+    with http.answered(url, bounds, headers={"User-Agent": "profdiff"}) as answer:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary_folder(beside=path) as folder:
             fetched = folder / path.name
             title = f"{name} from {http.host(url)}"
             with _shown(title, answer.length) as show, fetched.open("wb") as file:
-                for part in http.content(answer, bounds, started):
+                for part in answer.content():
                     file.write(part)
                     show(file.tell())
             size = fetched.stat().st_size
             if not has_build_id(fetched, build_id):
-                raise ValueError(f"its file for {name} does not have the build id {build_id}")
+                raise http.HttpError(f"its file for {name} does not have the build id {build_id}")
             fetched.replace(path)
     tell(f"debuginfod: {name}, {http.told_size(size)} from {http.host(url)}")
-    return True
 
 
 def _limit(variable: str, usual: float) -> float:

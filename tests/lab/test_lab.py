@@ -117,7 +117,7 @@ def hostile(server: Server, elsewhere: Server, what: str) -> dict[str, Any]:
     [
         ("a file", "only http://"),
         ("another server", "does not talk to this server"),
-        ("a way to a file", "it answers 302"),
+        ("a way to a file", "it leads to what is not http"),
         ("a way to another server", "it leads to 127.0.0.1"),
         ("another kernel", "does not have the SHA-256"),
     ],

@@ -1,0 +1,221 @@
+"""Servers that never end: what asks them does, in the time that it has, and leaves nothing."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from itertools import chain, repeat
+from pathlib import Path
+
+import pytest
+from support import IMPORTED, need_program
+
+from profdiff.base.errors import ProfdiffError
+from profdiff.commands.lab import server as lab_server
+from profdiff.symbolization import debuginfod_fetch
+
+ID = "ab" * 20
+# Seconds in which an answer begins, and those for all of it; and what a slow machine takes more.
+PATIENCE, SECONDS, MORE = 1, 2, 8
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+LOCATION = b"HTTP/1.1 302 Found\r\nLocation: /again"
+SLOW = 0.05
+
+
+@contextmanager
+def serving(parts: Callable[[], Iterator[bytes]], pause: float) -> Iterator[int]:
+    """The port of a server that sends these to whoever connects, with a pause between them, and
+    closes the connection only where they end."""
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
+
+        def answer(connection: socket.socket) -> None:
+            with connection, suppress(OSError):
+                for part in parts():
+                    connection.sendall(part)
+                    if over.wait(pause):
+                        break
+
+        def accept() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield listening.getsockname()[1]
+        over.set()
+        listening.shutdown(socket.SHUT_RDWR)
+
+
+def endless(start: bytes, more: bytes) -> Callable[[], Iterator[bytes]]:
+    return lambda: chain([start], repeat(more))
+
+
+# What is sent, with which pause, to which address of the server.
+HOSTILE: dict[str, tuple[Callable[[], Iterator[bytes]], float, str]] = {
+    "nothing": (endless(b"", b""), SLOW, "http"),
+    "a slow head": (endless(OK + b"X: ", b"a"), SLOW, "http"),
+    "a slow line of the head": (endless(b"HTTP/1.1 200 ", b"a"), SLOW, "http"),
+    "a head without end": (endless(OK, b"X: y\r\n"), 0.0, "http"),
+    "100 Continue": (endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), 0.0, "http"),
+    "a slow content": (endless(OK + b"\r\n", b"\x7f"), SLOW, "http"),
+    "a content that stops": (endless(OK + b"Content-Length: 99\r\n\r\nabc", b""), SLOW, "http"),
+    "slow trailers": (endless(CHUNKED + b"1\r\nx\r\n0\r\n", b"X: y\r\n"), SLOW, "http"),
+    "fast trailers": (endless(CHUNKED + b"1\r\nx\r\n0\r\n", b"X: y\r\n"), 0.0, "http"),
+    "a trailer without end": (endless(CHUNKED + b"0\r\nX: ", b"y"), SLOW, "http"),
+    "slow extensions": (endless(CHUNKED, b"1;a=b\r\nx\r\n"), SLOW, "http"),
+    "an extension without end": (endless(CHUNKED + b"1;", b"a"), SLOW, "http"),
+    "fast chunks": (endless(CHUNKED, b"1;a=b\r\nx\r\n"), 0.0, "http"),
+    "redirects": (lambda: iter([LOCATION + b"\r\nContent-Length: 0\r\n\r\n"]), 0.0, "http"),
+    "a slow redirect": (endless(LOCATION, b"x"), SLOW, "http"),
+    "a redirect's content": (endless(LOCATION + b"\r\n\r\n", bytes(1 << 16)), 0.0, "http"),
+    "an error's content": (endless(b"HTTP/1.1 500 No\r\n\r\n", bytes(1 << 16)), 0.0, "http"),
+    "TLS that says nothing": (endless(b"", b""), SLOW, "https"),
+    "slow TLS": (endless(b"\x16\x03\x01\x40\x00", b"a"), SLOW, "https"),
+    "a proxy that says nothing": (endless(b"", b""), SLOW, "proxy http"),
+    "a proxy's slow content": (endless(OK + b"\r\n", b"a"), SLOW, "proxy http"),
+    "a proxy's head without end": (endless(OK, b"X: y\r\n"), 0.0, "proxy https"),
+    "a proxy's slow head": (endless(OK, b"X: y\r\n"), SLOW, "proxy https"),
+}
+
+
+def asked(ask: Callable[[str], object], url: str) -> tuple[str, float]:
+    started = time.monotonic()
+    with pytest.raises(ProfdiffError) as told:
+        ask(url)
+    return str(told.value), time.monotonic() - started
+
+
+def check(
+    ask: Callable[[str], object], monkeypatch: pytest.MonkeyPatch, names: Collection[str]
+) -> None:
+    """Ask all of them at once, but each that is a proxy by itself, since the environment names
+    it."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    before, started = (threading.active_count(), descriptors()), children()
+
+    def one(name: str) -> tuple[str, float]:
+        parts, pause, scheme = HOSTILE[name]
+        with serving(parts, pause) as port:
+            *proxied, scheme = scheme.split()
+            if proxied:
+                monkeypatch.setenv(f"{scheme}_proxy", f"http://127.0.0.1:{port}")
+            return asked(ask, f"{scheme}://" + ("a.invalid" if proxied else f"127.0.0.1:{port}"))
+
+    direct = [name for name in names if not HOSTILE[name][2].startswith("proxy")]
+    with ThreadPoolExecutor(12) as threads:
+        found = dict(zip(direct, threads.map(one, direct), strict=True))
+    for name in set(names) - found.keys():
+        found[name] = one(name)
+    late = {name: said for name, said in found.items() if said[1] > SECONDS + MORE}
+    assert not late
+    for why, _ in found.values():
+        assert why.isprintable() and len(why) < 400
+    # The servers of this test go on for a moment.
+    deadline = time.monotonic() + 10
+    while (threading.active_count(), descriptors()) > before and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert (threading.active_count(), descriptors()) <= before
+    assert children() == started
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+
+
+def children() -> str:
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+
+
+@pytest.mark.slow
+def test_debuginfod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEBUGINFOD_TIMEOUT", str(PATIENCE))
+    monkeypatch.setenv("DEBUGINFOD_MAXTIME", str(SECONDS))
+    check(
+        lambda url: debuginfod_fetch.fetch(url, ID, tmp_path / "debuginfo", "x"),
+        monkeypatch,
+        HOSTILE,
+    )
+
+
+@pytest.mark.slow
+def test_lab(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lab_server, "_PATIENCE", PATIENCE)
+    monkeypatch.setattr(lab_server, "_SECONDS", SECONDS)
+    names = ("slow trailers", "fast trailers", "a slow content", "a head without end")
+    check(lambda url: lab_server.Servers([url], "").read(url, 1 << 20), monkeypatch, names)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("redirects", "it leads to more than 10 others"),
+        ("an error's content", "it answers 500"),
+        ("slow trailers", "it sent 0.0 KiB in 3 s"),
+    ],
+)
+def test_what_is_said(name: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(lab_server, "_PATIENCE", 3)
+    with serving(*HOSTILE[name][:2]) as port:
+        url = f"http://127.0.0.1:{port}"
+        said, seconds = asked(lambda url: lab_server.Servers([url], "").read(url, 1 << 20), url)
+    assert why in said and seconds < 3 + MORE
+
+
+# What a name's server is asked for, it does not answer: glibc would wait for 2 * 5 s, here longer.
+UNANSWERED = """
+import fcntl, socket, struct, sys, time
+from pathlib import Path
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as up:
+    fcntl.ioctl(up, 0x8914, struct.pack("16sH14x", b"lo", 0x41))
+silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+silent.bind(("127.0.0.1", 53))
+from profdiff.symbolization import debuginfod_fetch
+started = time.monotonic()
+try:
+    debuginfod_fetch.fetch("http://a.example", "ab" * 20, Path(sys.argv[1]), "x")
+except debuginfod_fetch.FetchError as error:
+    print(error)
+silent.setblocking(False)
+print(bool(silent.recv(99)), time.monotonic() - started)
+"""
+
+
+@pytest.mark.slow
+def test_a_name_that_nobody_answers(tmp_path: Path) -> None:
+    need_program("unshare", "util-linux")
+    settings = tmp_path / "resolv.conf"
+    settings.write_text("nameserver 127.0.0.1\noptions timeout:30 attempts:5\n")
+    inside: Sequence[str | Path] = (
+        'mount --bind "$1" /etc/resolv.conf && shift && exec "$@"',
+        "sh",
+        settings,
+        sys.executable,
+        "-P",
+        "-c",
+        UNANSWERED,
+        tmp_path / "debuginfo",
+    )
+    if subprocess.run(["unshare", "-rmn", "true"], check=False, capture_output=True).returncode:
+        pytest.skip("unshare -rmn: this machine does not let its users have networks of their own")
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(IMPORTED)}
+    told = subprocess.run(
+        ["unshare", "-rmn", "sh", "-c", *inside],
+        env={**environment, "DEBUGINFOD_TIMEOUT": str(PATIENCE)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    ).stdout
+    why, _, rest = told.partition("\n")
+    reached, seconds = rest.split()
+    assert why == "a.example is not asked again: it sent no answer in 1 s"
+    assert reached == "True" and float(seconds) < SECONDS + MORE
