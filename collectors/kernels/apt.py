@@ -7,11 +7,13 @@ keyring.
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from profdiff.base import process_group
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError, MissingError
 from profdiff.base.temporary import temporary_folder
@@ -34,6 +36,9 @@ _CONFIGURATION = """\
 _DEBIAN = ARCHITECTURES[0].debian
 MIRROR = "http://deb.debian.org/debian"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+# Seconds that apt has for lists, and for packages as many more as a line of so many bytes a second
+# takes: apt itself bounds each read alone.
+_SECONDS, _SLOWEST = 900.0, 50_000
 
 
 @dataclass(frozen=True)
@@ -119,15 +124,28 @@ class Apt:
         settings = [part for key, value in options.items() for part in ("-o", f"{key}={value}")]
         return ["-c", str(folder / "apt.conf"), *settings]
 
-    def _run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
-        program = find_program(command[0])
-        return subprocess.run(
-            [str(program), *self._options(), *command[1:]],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "LC_ALL": "C"},
-        )
+    def _run(
+        self,
+        command: list[str],
+        *,
+        folder: Path | None = None,
+        seconds: float = 0.0,
+        pass_fds: Sequence[int] = (),
+    ) -> "subprocess.CompletedProcess[str]":
+        program, seconds = find_program(command[0]), _SECONDS + seconds
+        try:
+            return process_group.run(
+                [str(program), *self._options(), *command[1:]],
+                seconds,
+                folder=folder,
+                environment={**os.environ, "LC_ALL": "C"},
+                pass_fds=pass_fds,
+            )
+        except subprocess.TimeoutExpired:
+            raise MissingError(
+                f"{command[0]} took longer than {seconds / 60:,.0f} minutes: {MIRROR}, or a proxy "
+                "before it, is too slow: try again later"
+            ) from None
 
     def packages(self, pattern: str) -> list[Package]:
         """All packages whose name matches the regular expression ``pattern``."""
@@ -157,25 +175,25 @@ class Apt:
         total = sum(package.size for package in packages)
         tell(f"{what}: downloading {total / 1e6:.0f} MB from {MIRROR}")
         names = [f"{package.name}={package.version}" for package in packages]
-        command = [str(find_program("apt-get")), *self._options(), "-q", "download", *names]
         with self._lists():
             read, write = os.pipe()
-            process = subprocess.Popen(
-                [*command, "-o", f"APT::Status-Fd={write}"],
-                cwd=folder,
-                pass_fds=[write],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-                env={**os.environ, "LC_ALL": "C"},
-            )
-            os.close(write)
-            with os.fdopen(read) as status:
-                _show_download(status, what, total)
-            errors = process.communicate()[1]
+            shown = threading.Thread(target=_show_download, args=(read, what, total))
+            shown.start()
+            try:
+                result = self._run(
+                    ["apt-get", "-q", "-o", f"APT::Status-Fd={write}", "download", *names],
+                    folder=folder,
+                    seconds=total / _SLOWEST,
+                    pass_fds=[write],
+                )
+            finally:
+                os.close(write)
+                shown.join()
         files = sorted(folder.glob("*.deb"))
-        if process.returncode != 0 or len(files) != len(packages):
-            reason = next((line for line in errors.splitlines() if line.startswith("E:")), "?")
+        if result.returncode != 0 or len(files) != len(packages):
+            reason = next(
+                (line for line in result.stderr.splitlines() if line.startswith("E:")), "?"
+            )
             raise MissingError(f"{what}: the download failed ({reason}): try again")
         return files
 
@@ -194,8 +212,9 @@ class Apt:
         return target
 
 
-def _show_download(status: Iterable[str], what: str, total: int) -> None:
-    """A bar on a terminal, fed by apt's status lines (``dlstatus:FILE:PERCENT:TEXT``)."""
+def _show_download(read: int, what: str, total: int) -> None:
+    """A bar on a terminal, fed by apt's status lines (``dlstatus:FILE:PERCENT:TEXT``) up to their
+    end."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     from profdiff.base.console import CleanConsole
@@ -203,7 +222,7 @@ def _show_download(status: Iterable[str], what: str, total: int) -> None:
     console = CleanConsole(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
     progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    with progress:
+    with os.fdopen(read, errors="replace") as status, progress:
         task = progress.add_task(what, total=total)
         for line in status:
             fields = line.split(":")

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from profdiff.base import process_group
 from profdiff.base.errors import InputError, MissingError
 from profdiff.base.temporary import temporary_folder
 from profdiff.mail.address import shown
@@ -35,14 +36,7 @@ def fetch(wanted: str) -> Thread:
     with temporary_folder() as folder:
         command = ["b4", "--no-interactive", "mbox", "-o", str(folder), "-n", _NAME, wanted]
         try:
-            result = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                timeout=_SECONDS,
-                check=False,
-            )
+            result = process_group.run(command, _SECONDS)
         except FileNotFoundError:
             raise MissingError(
                 "b4 is not installed, which fetches a thread by its Message-ID (pip install b4); "
@@ -53,7 +47,7 @@ def fetch(wanted: str) -> Thread:
             raise InputError(f"{wanted}: b4 took longer than {_SECONDS} s") from None
         file = _written(folder)
         if result.returncode or file is None:
-            said = result.stderr.decode(errors="replace").strip().splitlines()
+            said = result.stderr.strip().splitlines()
             why = f": {shown(said[-1])}" if said else ""
             raise InputError(f"{wanted}: b4 found no such thread{why}")
         return Thread.read(file, wanted)

@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 from support import IMPORTED, need_program
 
+from profdiff.base import process_group
 from profdiff.base.errors import ProfdiffError
+from profdiff.collectors.kernels import apt
 from profdiff.commands.lab import server as lab_server
 from profdiff.symbolization import debuginfod_fetch
 
@@ -66,6 +68,11 @@ HOSTILE: dict[str, tuple[Callable[[], Iterator[bytes]], float, str]] = {
     "a head without end": (endless(OK, b"X: y\r\n"), 0.0, "http"),
     "100 Continue": (endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), 0.0, "http"),
     "a slow content": (endless(OK + b"\r\n", b"\x7f"), SLOW, "http"),
+    "a slow content of a length": (
+        endless(OK + b"Content-Length: 9999\r\n\r\n", b"a"),
+        SLOW,
+        "http",
+    ),
     "a content that stops": (endless(OK + b"Content-Length: 99\r\n\r\nabc", b""), SLOW, "http"),
     "slow trailers": (endless(CHUNKED + b"1\r\nx\r\n0\r\n", b"X: y\r\n"), SLOW, "http"),
     "fast trailers": (endless(CHUNKED + b"1\r\nx\r\n0\r\n", b"X: y\r\n"), 0.0, "http"),
@@ -168,6 +175,53 @@ def test_what_is_said(name: str, why: str, monkeypatch: pytest.MonkeyPatch) -> N
         url = f"http://127.0.0.1:{port}"
         said, seconds = asked(lambda url: lab_server.Servers([url], "").read(url, 1 << 20), url)
     assert why in said and seconds < 3 + MORE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["a slow head", "a slow content of a length", "100 Continue"])
+def test_apt(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need_program("apt-get", "apt")
+    (tmp_path / "key.gpg").touch()
+    started = children()
+    monkeypatch.setenv("PROFDIFF_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(apt, "KEYRING", str(tmp_path / "key.gpg"))
+    monkeypatch.setattr(apt, "_SECONDS", PATIENCE, raising=False)
+    with serving(*HOSTILE[name][:2]) as port:
+        monkeypatch.setattr(apt, "MIRROR", f"http://127.0.0.1:{port}")
+        why, seconds = asked(lambda suite: apt.Apt((suite,)), "some")
+        # With what it started, which speaks to the server.
+        assert f"127.0.0.1:{port}".encode() not in b"".join(command_lines())
+    assert "apt-get took longer than" in why and seconds < SECONDS + MORE
+    assert children() == started
+
+
+def command_lines() -> Iterator[bytes]:
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            yield file.read_bytes()
+
+
+def test_what_a_program_starts_ends_with_it(tmp_path: Path) -> None:
+    """Also what ignores that it is told to, and what has its pipes."""
+    note = tmp_path / "note"
+    script = f"(trap '' TERM; echo $BASHPID > {note}; exec sleep 300) & sleep 300"
+    started = time.monotonic()
+    with pytest.raises(subprocess.TimeoutExpired):
+        process_group.run(["bash", "-c", script], PATIENCE)
+    assert time.monotonic() - started < SECONDS + MORE
+    # A process that was killed may be there for a moment, and longer where nobody takes orphans.
+    deadline = time.monotonic() + MORE
+    while (left := state(int(note.read_text()))) not in "Z" and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left in "Z"
+
+
+def state(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
 
 
 # What a name's server is asked for, it does not answer: glibc would wait for 2 * 5 s, here longer.
