@@ -1,14 +1,15 @@
 """The server: tools over standard input and output, for the one program that started it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
 from inspect import getdoc, isawaitable
 from pathlib import Path
 from typing import Any
 
 from profdiff import __version__
-from profdiff.base.errors import told
+from profdiff.base.errors import InputError, told
 from profdiff.base.units import printable
+from profdiff.mcp.answer import answer
 from profdiff.mcp.folder import Folder
 from profdiff.mcp.recorder import Recorder
 from profdiff.mcp.tools import Tools
@@ -32,6 +33,7 @@ def serve(folder: Path, *, allow_record: bool) -> None:
     server: Any = MCPServer(
         "profdiff", instructions=_ABOUT, version=__version__, log_level="ERROR", subscriptions=False
     )
+    server.call_tool = _marked(server.call_tool)
     reading = Tools(served)
     tools: dict[_Tool, Any] = dict.fromkeys(
         (
@@ -57,6 +59,20 @@ def serve(folder: Path, *, allow_record: bool) -> None:
     server.run("stdio")
 
 
+def _marked(call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """What calls a tool, whose errors are answers, too, since they quote names: also those that
+    MCP's own package has for arguments."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    async def marked(*arguments: Any, **named: Any) -> Any:
+        try:
+            return await call(*arguments, **named)
+        except ToolError as error:
+            raise ToolError(answer(str(error)[:_LONGEST], "ask otherwise")) from error
+
+    return marked
+
+
 def _answering(tool: _Tool) -> Callable[..., Awaitable[str]]:
     """A tool whose errors are one line each. It works in this thread: one question after the
     other, as everything in profdiff."""
@@ -65,9 +81,27 @@ def _answering(tool: _Tool) -> Callable[..., Awaitable[str]]:
     @wraps(tool)
     async def answered(*arguments: Any, **named: Any) -> str:
         try:
+            _check(named)
             found = tool(*arguments, **named)
             return await found if isawaitable(found) else found
         except Exception as error:
-            raise ToolError(printable(told(error))[:_LONGEST]) from error
+            raise ToolError(printable(told(error))) from error
 
     return answered
+
+
+def _check(named: Mapping[str, Any]) -> None:
+    """Raises InputError for a text that cannot be a name or a word of a command here: JSON has some
+    that Linux does not."""
+    for name, value in named.items():
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and ("\0" in text or _is_odd(text)):
+                raise InputError(f"{name}: a NUL or half a character is in it")
+
+
+def _is_odd(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
