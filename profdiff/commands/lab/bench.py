@@ -70,4 +70,5 @@ class Bench:
         except ServerError as error:
             return counting.Counted(None, str(error))
         asked = max((test.timeout_s for test in job.tests), default=self.longest)
-        return counting.record(folder, self.experiment, self.base, min(asked, self.longest))
+        seconds = min(asked, self.longest)
+        return counting.record(folder, self.experiment, self.base, seconds, self.longest)

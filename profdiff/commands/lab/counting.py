@@ -3,7 +3,7 @@ job that ends or occupies one of them does not end the lab."""
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,35 +17,79 @@ NEW = "new"
 _ENDING, _CHECKING = 30.0, 600.0
 
 
+# What kept a run from a result without the kernel's doing (collectors.records.FAILURES).
+_NOT_THE_KERNELS = ("qemu", "connection")
+
+
 class Counted(NamedTuple):
-    """``booted``: whether the kernel ran the workload, None if the base did not either, so that
-    nobody can tell; ``why``: what went wrong, "" for nothing."""
+    """``booted``: whether the kernel ran the workload, None if nobody can tell: the base did not
+    either, or the lab could not try; ``why``: what went wrong, "" for nothing."""
 
     booted: bool | None
     why: str = ""
 
 
-def record(folder: Path, experiment: Path, base: str, seconds: float) -> Counted:
-    """Record ``folder``'s kernel and the base into ``session_of(folder, experiment)``."""
-    kernels = [f"--kernel=base={base}", f"--kernel={NEW}={folder / 'kernel'}"]
+class _Tried(NamedTuple):
+    """``ran``: whether a kernel ran the workload, None if that is not known; ``why`` it did not."""
+
+    ran: bool | None
+    why: str = "nothing was recorded: the log says why"
+
+
+def record(folder: Path, experiment: Path, base: str, seconds: float, longest: float) -> Counted:
+    """Record ``folder``'s kernel and the base into ``session_of(folder, experiment)``, for as many
+    ``seconds``. Where these are over before both were seen to run or fail, each is tried alone, the
+    base for the ``longest`` time that the lab has."""
+    kernels = {"base": base, NEW: str(folder / "kernel")}
     session = session_of(folder, experiment)
-    words = ["record", f"--experiment={experiment}", *kernels, f"--output={session}"]
-    status = _run(words, folder / "log", seconds)
+    status = _record(kernels, experiment, session, seconds)
     if status == 0:
         return Counted(True)
+    new, base_tried = (_tried(session, [label]) for label in (NEW, "base"))
+    if status is None and new.ran is None:
+        new = _alone(NEW, kernels[NEW], experiment, folder, seconds)
+    if new.ran is not False:
+        return Counted(new.ran, new.why)
+    if status is None and base_tried.ran is None:
+        base_tried = _alone("base", base, experiment, folder, longest)
+    if base_tried.ran:
+        return Counted(False, new.why)
+    return Counted(None, f"nor did the base run the workload: {base_tried.why}")
+
+
+def _alone(label: str, spec: str, experiment: Path, folder: Path, seconds: float) -> _Tried:
+    """Whether a kernel runs the workload where nothing else takes its time: beside itself, since a
+    recording has two kernels."""
+    session = folder / f"alone-{label}.profdiff"
+    status = _record({"one": spec, "two": spec}, experiment, session, seconds)
+    tried = _tried(session, ["one", "two"])
+    if status is None and tried.ran is None:
+        return _Tried(False, f"the workload did not end on it within {seconds:,.0f} s")
+    return tried
+
+
+def _record(
+    kernels: Mapping[str, str], experiment: Path, session: Path, seconds: float
+) -> int | None:
+    words = [f"--kernel={label}={spec}" for label, spec in kernels.items()]
+    words = ["record", f"--experiment={experiment}", *words, f"--output={session}"]
+    return _run(words, session.parent / "log", seconds)
+
+
+def _tried(session: Path, labels: Collection[str]) -> _Tried:
+    """What a session knows of kernels, be it whole or not."""
     try:
         sessions = opened.open(session).sessions().values()
     except SessionError:
-        return Counted(None, "nothing was recorded: the log says why")
-    good: set[str] = set()
-    why = f"the recording took more than {seconds:,.0f} s" if status is None else ""
-    for one in sessions:
-        for run in one.manifest.runs:
-            if run.failure is None:
-                good.add(run.kernel)
-            elif run.kernel == NEW:
-                why = why or f"{run.failure.kind}: {run.failure.message}"
-    return Counted(NEW in good if "base" in good else None, why or "the log says why")
+        return _Tried(None)
+    found = _Tried(None, "no run was recorded: the log says why")
+    for run in (run for one in sessions for run in one.manifest.runs if run.kernel in labels):
+        if run.failure is None:
+            return _Tried(True, "")
+        if found.ran is None:
+            ran = None if run.failure.kind in _NOT_THE_KERNELS else False
+            found = _Tried(ran, f"{run.failure.kind}: {run.failure.message}")
+    return found
 
 
 def session_of(folder: Path, experiment: Path) -> Path:
