@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 _MIB = 2**20
+MOST_VALUES = 2**22
+"""The most values of a JSON document that is read whole: 3 bytes of it can take 180 of memory."""
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -36,6 +38,23 @@ def read(path: Path, limit: int) -> bytes:
     if size > limit or not left:
         raise OSError(errno.EFBIG, f"it is larger than {_size(limit)}", str(path))
     return b"".join(parts)
+
+
+def read_json(path: Path, limit: int, most: int = MOST_VALUES) -> bytes:
+    """As ``read``, of a JSON document of at most so many values. Raises OSError, also for more."""
+    data = read(path, limit)
+    try:
+        check_values(data, most)
+    except ValueError as error:
+        raise OSError(errno.EFBIG, str(error), str(path)) from error
+    return data
+
+
+def check_values(data: bytes, most: int) -> None:
+    """Raises ValueError where a JSON document may have more than ``most`` values. Each stands
+    behind one of these, and few of them are in texts."""
+    if data.count(b",") + data.count(b"[") + data.count(b"{") >= most:
+        raise ValueError(f"it has more than {most:,} values")
 
 
 def head(path: Path, limit: int) -> bytes:

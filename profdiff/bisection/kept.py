@@ -79,7 +79,7 @@ class Kept:
         remove_unfinished(folder)
         new = Kept(folder, _Content(schema="profdiff.bisect/1", question=question))
         try:
-            data = bounded.read(path, _MAX_FILE)
+            data = bounded.read_json(path, _MAX_FILE)
         except FileNotFoundError:
             new._save(new.content)
             return new

@@ -67,7 +67,7 @@ class Session(Recording):
         schema, InputError for a folder with several sessions, which names them."""
         path = inside(folder, MANIFEST)
         try:
-            data = bounded.read(path, _MAX_FILE)
+            data = bounded.read_json(path, _MAX_FILE)
         except (FileNotFoundError, NotADirectoryError):
             refuse_several(folder)
             raise SessionError(

@@ -137,7 +137,7 @@ class Suite(Recording):
         says so is damaged, hostile or of a newer schema."""
         path = inside(folder, SUITE_FILE)
         try:
-            data = bounded.read(path, _MAX_FILE)
+            data = bounded.read_json(path, _MAX_FILE, 2**20)
         except (FileNotFoundError, NotADirectoryError):
             raise SessionError(
                 f"{folder} has no {SUITE_FILE}: profdiff record --suite makes it"

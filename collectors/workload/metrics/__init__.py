@@ -15,6 +15,9 @@ from profdiff.collectors.workload.printed_unit import usual_better
 __all__ = ["FORMATS", "MAX_OUTPUT", "Format", "Reading", "Wanted", "read"]
 
 MAX_OUTPUT = 16 * 2**20
+# As the manifest's Measured.
+_LONGEST_NAME, _MOST_VALUES = 1000, 10_000
+_SHOWN = 80
 # Colours of programs that take a serial line for a terminal.
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 
@@ -40,6 +43,12 @@ def read(wanted: Sequence[Wanted], output: str) -> dict[Metric, list[float]]:
             unit = want.unit if want.unit is not None else reading.unit
             better = want.better or reading.better or usual_better(unit)
             metric = Metric(want.name or reading.name, unit, better)
+            # A program can print what a session cannot hold: JSON has halves of characters.
+            if not _fits(metric.name) or not _fits(metric.unit):
+                raise InputError(
+                    f"{metric.name[:_SHOWN]!r} is too long for a metric's name, or has half a "
+                    "character: ask for the other metrics by name"
+                )
             if metric.name in names:
                 raise InputError(f"two metrics are called {metric.name!r}: give one another name")
             names.add(metric.name)
@@ -57,4 +66,17 @@ def _checked(reading: Reading) -> list[float]:
             f"{reading.name!r} is not a finite number in the workload's output:"
             " ask for the other metrics by name"
         )
+    if len(reading.values) > _MOST_VALUES:
+        raise InputError(
+            f"{reading.name!r} has {len(reading.values):,} values in the workload's output, more "
+            f"than {_MOST_VALUES:,}: ask for the other metrics by name"
+        )
     return list(reading.values)
+
+
+def _fits(text: str) -> bool:
+    """Whether a session can hold a metric's name or unit."""
+    try:
+        return len(text.encode()) <= _LONGEST_NAME
+    except UnicodeEncodeError:
+        return False

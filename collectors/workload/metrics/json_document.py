@@ -6,21 +6,28 @@ from typing import Any
 
 from profdiff.base.errors import InputError
 
-# Where a document may begin, and how often what begins so may be none: each try costs.
 _START = re.compile(r"^[ \t]*+\{", re.M)
-_MAX_FAILURES = 100
+# How often what begins so may be none, and how many times the output's length is read for that.
+_MAX_FAILURES, _MOST_READ = 100, 2
+_MOST_VALUES = 2**20
 
 
 def find(output: str, member: str) -> list[list[dict[str, Any]]]:
     """For each JSON object in ``output`` that begins a line and has a list as ``member``: the
-    objects in that list. Every number is a float."""
+    objects in that list. Every number is a float. Raises InputError for too many values."""
     decoder = json.JSONDecoder(parse_int=float)
     found = []
-    position = failures = 0
-    while failures < _MAX_FAILURES and (start := _START.search(output, position)):
+    position, failures, left = 0, 0, _MOST_READ * len(output)
+    while left > 0 and failures < _MAX_FAILURES and (start := _START.search(output, position)):
+        # Each value is behind one of these: 3 characters of an output can take 70 bytes.
+        if position == 0 and sum(map(output.count, ",[{")) > _MOST_VALUES:
+            raise InputError(f"the output's JSON has more than {_MOST_VALUES:,} values")
+        first = start.end() - 1
         try:
-            document, position = decoder.raw_decode(output, start.end() - 1)
-        except (ValueError, RecursionError):
+            document, position = decoder.raw_decode(output, first)
+        except (json.JSONDecodeError, RecursionError) as error:
+            # The second does not say where.
+            left -= getattr(error, "pos", len(output)) - first
             failures += 1
             position = start.end()
             continue

@@ -69,7 +69,7 @@ def _conditions(judged: Path | None) -> dict[str, object]:
     """A test with one below it for each condition, by its path in KCIDB."""
     if judged is None:
         return {"status": "error"}
-    rows = msgspec.json.decode(bounded.read(judged, 256 << 20), type=_Submitted).tests
+    rows = msgspec.json.decode(bounded.read_json(judged, 256 << 20), type=_Submitted).tests
     below: dict[str, dict[str, object]] = {}
     for row in rows:
         number = 2

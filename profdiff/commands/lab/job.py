@@ -11,11 +11,14 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
+from profdiff.base import bounded
 from profdiff.base.errors import InputError
 
 Text = Annotated[str, msgspec.Meta(max_length=4096)]
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+:-]{0,127}\Z")]
 _NODE = re.compile(r"[0-9a-f]{8,64}")
+# Values of a page of events: a thousand for each of a thousand.
+_MOST = 10**6
 T = TypeVar("T")
 
 
@@ -118,6 +121,7 @@ def _events(data: bytes) -> Iterator[_Event]:
 
 def _decoded(data: bytes, kind: type[T], what: str) -> T:
     try:
+        bounded.check_values(data, _MOST)
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise InputError(f"{what} cannot be read: {str(error)[:200]}") from error

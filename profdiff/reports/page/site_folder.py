@@ -98,8 +98,8 @@ def _ours(target: Path) -> set[str] | None:
             )
         return None
     try:
-        content = msgspec.json.decode(bounded.read(marker, _MAX_MARKER), type=_Content)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        content = msgspec.json.decode(bounded.read_json(marker, _MAX_MARKER), type=_Content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{marker} is damaged: remove {target} to make it anew") from error
     if content.schema != _SCHEMA:
         raise InputError(
