@@ -3,8 +3,10 @@
 Runs in a child that the runner watches: it may end with a signal, or not end at all.
 """
 
+import mmap
 import os
 import re
+import resource
 import shutil
 import signal
 import sys
@@ -75,13 +77,25 @@ class Place:
                 self.outside.append(f"{event} {name}")
 
 
+def address_space() -> int:
+    """Bytes that this process may address (proc(5))."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE
+
+
 def attempt(target: Target, data: bytes, place: Place) -> Outcome:
     """Read ``data``; never raises, but may not return."""
     folder = place.empty()
+    # The bound is the reader's: what looks after it here needs memory, too.
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    unbounded, bounded = (most, most), (address_space() + target.memory, most)
     signal.signal(signal.SIGPROF, _too_slow)
     signal.setitimer(signal.ITIMER_PROF, target.seconds)
     try:
-        text = target.read(data, folder)
+        resource.setrlimit(resource.RLIMIT_AS, bounded)
+        try:
+            text = target.read(data, folder)
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, unbounded)
     except target.refusals as error:
         signal.setitimer(signal.ITIMER_PROF, 0)
         message = str(error)

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from fuzz.__main__ import main
@@ -37,6 +38,18 @@ def _memory(data: bytes, folder: Path) -> None:
         kept.append(bytes(1 << 20))
 
 
+_KEPT: list[bytes] = []
+
+
+def _memory_kept(data: bytes, folder: Path) -> None:
+    """Nothing is left for whoever looks after it."""
+    for size in (1 << 20, 1 << 16, 1 << 10):
+        with suppress(MemoryError):
+            while True:
+                _KEPT.append(bytes(size))
+    raise MemoryError
+
+
 def _outside(data: bytes, folder: Path) -> None:
     (folder.parent / "planted").write_text("x")
 
@@ -66,6 +79,7 @@ EXPECTED = {
     _endless: "took more than 0.2 s of processor time",
     _blocked: "goes on for more than 1.6 s",
     _memory: "MemoryError",
+    _memory_kept: "MemoryError",
     _outside: "writes outside its place: open",
     _through_link: "writes outside its place: open",
     _removes: "writes outside its place: os.remove",
@@ -83,9 +97,11 @@ def _target(defect: object) -> Target:
         return "fine\n"
 
     name = defect.__name__.strip("_").replace("_", "-")  # type: ignore[attr-defined]
+    # What is large needs room to be changed.
+    seeds = [b"plain" * 100_000] if defect is _memory_kept else [b"plain", b"simple"]
     return Target(
         name,
-        lambda: [b"plain", b"simple"],
+        lambda: seeds,
         read,
         cases=8,
         mutations=[lambda random, data: data + random.choice((b"!", b"?"))],

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.attempt import Place, attempt
+from fuzz.attempt import Place, address_space, attempt
 from fuzz.findings import Finding, Log, Outcome, digest, merged
 from fuzz.mutation import case
 from fuzz.target import Target
@@ -265,11 +265,11 @@ class _Worker:
         tempfile.tempdir = str(self._place)
         for name in ("TMPDIR", "HOME", "PROFDIFF_CACHE", "MPLCONFIGDIR", "XDG_CACHE_HOME"):
             os.environ[name] = str(self._place)
-        size = int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE
-        resource.setrlimit(resource.RLIMIT_AS, (size + plan.target.memory,) * 2)
+        enough = address_space() + plan.target.memory
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for _ in range(_CASES_OF_A_CHILD):
-            if self._done():
+            # What cases leave behind is not the next one's, nor may it fill the machine.
+            if self._done() or address_space() > enough:
                 break
             data = plan.input(self._next)
             slot.case, slot.started = self._next, time.monotonic()
