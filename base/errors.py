@@ -2,7 +2,14 @@
 prints one line and exits with the error's status."""
 
 import errno
+import re
 
+from profdiff.base.terminal import printable
+
+# Of a line that quotes what a stranger wrote: its beginning, and its end, which says what to do.
+_FIRST, _LAST = 700, 250
+_DIGITS = re.compile(r"\d[\d,]{59,}")
+_SHOWN_DIGITS = 20
 _LONGEST = 500
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """What the system says of a full disk."""
@@ -35,6 +42,17 @@ class UndecidedError(ProfdiffError):
     other below 128 but 0 calls it bad (git-bisect(1))."""
 
     status = 125
+
+
+def in_line(text: str) -> str:
+    """What is told of an error in one line that a person can read, whatever it quotes: printable,
+    without the middle of long numbers and texts."""
+    text = printable(" ".join(text.split()))
+    text = _DIGITS.sub(lambda one: f"{one[0][:_SHOWN_DIGITS]}... ({len(one[0]):,} digits)", text)
+    more = len(text) - _FIRST - _LAST
+    if more < _LAST:
+        return text
+    return f"{text[:_FIRST]} [{more:,} characters more] {text[-_LAST:]}"
 
 
 def told(error: BaseException) -> str:

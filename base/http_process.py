@@ -8,6 +8,7 @@ JSON, the status of the answer or ``null``, and why there is no file.
 """
 
 import json
+import os
 import signal
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -74,13 +75,13 @@ def main() -> None:
 
 def _refuse(error: RefusedError) -> None:
     # So much, that it fits into a pipe that nobody reads yet.
-    json.dump((error.status, str(error)[:_LONGEST_REASON]), sys.stderr)
+    with os.fdopen(2, "w") as errors:
+        json.dump((error.status, str(error)[:_LONGEST_REASON]), errors)
     sys.exit(1)
 
 
 def _answer(asked: Request, body: bytes | None) -> None:
-    out = sys.stdout.buffer
-    with _final(asked, body) as answer:
+    with _final(asked, body) as answer, os.fdopen(1, "wb") as out:
         out.write(json.dumps(answer.length).encode() + b"\n")
         out.flush()
         # One recv(2) each, so that a server that drips is noticed.

@@ -12,7 +12,7 @@ import click
 
 from profdiff import __version__
 from profdiff.base import program, terminal
-from profdiff.base.errors import ProfdiffError, told
+from profdiff.base.errors import ProfdiffError, in_line, told
 from profdiff.base.near import did_you_mean
 from profdiff.commands import COMMANDS
 
@@ -163,4 +163,4 @@ def _complain(message: str, debug: bool) -> None:
             import traceback
 
             terminal.tell(traceback.format_exc().rstrip("\n"))
-        terminal.tell("profdiff: " + " ".join(message.split()))
+        terminal.tell(f"profdiff: {in_line(message)}")

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from profdiff import __version__
-from profdiff.base.errors import InputError, told
-from profdiff.base.units import printable
+from profdiff.base.errors import InputError, in_line, told
 from profdiff.mcp.answer import answer
 from profdiff.mcp.folder import Folder
 from profdiff.mcp.recorder import Recorder
@@ -20,7 +19,6 @@ _ABOUT = (
     "`sessions`, then `report`; `annotate`, `blame` and `events` say more of a change. Counts are "
     "not time."
 )
-_LONGEST = 1000
 _Tool = Callable[..., str | Awaitable[str]]
 
 
@@ -68,7 +66,7 @@ def _marked(call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]
         try:
             return await call(*arguments, **named)
         except ToolError as error:
-            raise ToolError(answer(str(error)[:_LONGEST], "ask otherwise")) from error
+            raise ToolError(answer(in_line(str(error)), "ask otherwise")) from error
 
     return marked
 
@@ -85,7 +83,7 @@ def _answering(tool: _Tool) -> Callable[..., Awaitable[str]]:
             found = tool(*arguments, **named)
             return await found if isawaitable(found) else found
         except Exception as error:
-            raise ToolError(printable(told(error))) from error
+            raise ToolError(in_line(told(error))) from error
 
     return answered
 

@@ -361,7 +361,7 @@ def _measured(one: m.Measured, by_clock: bool) -> str:
     metric, value = Metric(one.name, one.unit), median(one.values)
     if by_clock:
         metric = guest_clock.counted(metric)
-    told = f"{value:,.0f}" if value.is_integer() else f"{value:,.6g}"
+    told = units.rounded(value) if value.is_integer() else f"{value:,.6g}"
     unit = [told, metric.unit]
     words = unit if metric.name == metric.unit else [metric.name, *unit]
     return " ".join(filter(None, words))

@@ -34,7 +34,7 @@ def read(output: str) -> list[Reading]:
         if not isinstance(name, str):
             continue
         if error := json_document.number(job.get("error")):
-            raise InputError(f"fio says that job {name!r} failed, with error {error:.0f}")
+            raise InputError(f"fio says that job {name!r} failed, with error {error:.6g}")
         readings += _members(name, job, _OF_JOB)
         for direction in _DIRECTIONS:
             member = job.get(direction)

@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 
 from profdiff.base import bounded
+from profdiff.base.errors import in_line
 from profdiff.commands.lab.counting import Counted
 from profdiff.commands.lab.job import Job
 
@@ -61,7 +62,7 @@ def made(job: Job, counted: Counted, judged: Path | None, log: Path, millisecond
         "artifacts": {"log": _packed(log)},
     }
     if counted.booted is None:
-        found |= {"error_code": "Infrastructure", "error_msg": counted.why}
+        found |= {"error_code": "Infrastructure", "error_msg": in_line(counted.why)}
     return msgspec.json.encode(found)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profdiff.base.atomic import write_atomic
-from profdiff.base.errors import ProfdiffError
+from profdiff.base.errors import ProfdiffError, in_line, told
 from profdiff.base.terminal import tell
 from profdiff.collectors.architecture import named
 from profdiff.commands.lab import answer, counting
@@ -45,7 +45,7 @@ class Bench:
             self.servers.post(job.callback.url, (folder / "answer.json").read_bytes())
             (folder / "sent").touch()
         except (ProfdiffError, OSError) as error:
-            tell(f"{announced.node}: {error}")
+            tell(f"{announced.node}: {in_line(told(error))}")
 
     def _answer(self, job: Job, folder: Path) -> bytes:
         started = time.monotonic()
@@ -55,10 +55,10 @@ class Bench:
             session = counting.session_of(folder, self.experiment)
             judged = counting.check(session, self.conditions, self.origin)
         spent = int(1000 * (time.monotonic() - started))
-        told = (
+        said = (
             "nothing is known" if counted.booted is None else "boots" if counted.booted else "fails"
         )
-        tell(f"{folder.name}: {told}{f': {counted.why}' if counted.why else ''}")
+        tell(f"{folder.name}: {said}{f': {in_line(counted.why)}' if counted.why else ''}")
         return answer.made(job, counted, judged, folder / "log", spent)
 
     def _counted(self, job: Job, folder: Path) -> counting.Counted:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import click
 
-from profdiff.base.errors import ProfdiffError
+from profdiff.base.errors import ProfdiffError, in_line
 from profdiff.base.terminal import tell
 from profdiff.commands.output_types import OUTPUT_FOLDER
 
@@ -141,5 +141,5 @@ def _waiting(
     except ProfdiffError as error:
         if not patient:
             raise
-        tell(str(error))
+        tell(in_line(str(error)))
         return [], since

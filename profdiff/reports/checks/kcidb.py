@@ -216,4 +216,5 @@ def _runs(kernel: Kernel, manifest: Manifest) -> list[Run]:
 
 
 def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    # A folder's name need not be UTF-8.
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()

@@ -66,7 +66,7 @@ class Delta(Record, frozen=True):
         if base <= 0:
             return "-" if base else "new"
         if other / base >= 10:
-            return f"{other / base:,.0f} times"
+            return f"{units.rounded(other / base)} times"
         return units.percent(other / base - 1, "+.1f")
 
 
@@ -225,5 +225,5 @@ def number(value: float) -> str:
     """A value as tables show it: at most five significant digits after a point."""
     size = abs(value)
     if size >= 10_000 or value == int(value):
-        return f"{value:,.0f}"
+        return units.rounded(value)
     return f"{value:,.2f}" if size >= 1 else f"{value:.5g}"
