@@ -51,6 +51,8 @@ class Failure(Part, frozen=True, kw_only=False):
 
 ABSENT = "absent"
 """The failure of a run whose kernel lacks what the workload calls."""
+DAMAGED = "damaged"
+"""The failure of a run that had a result, and of which a file is not as it was written."""
 NOT_THERE = "not there: "
 """How a workload's last line on stderr begins that names it."""
 FAILURES = (
@@ -63,6 +65,7 @@ FAILURES = (
     "protocol",
     "connection",
     "metric",
+    DAMAGED,
 )
 """How any collector's run may fail."""
 

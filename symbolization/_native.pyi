@@ -43,6 +43,16 @@ def arrow_stream(columns: Sequence[tuple[str, str, Sequence[object]]]) -> object
     may be None. Types: ``int64``, ``uint64``, ``float64``, ``bool``, ``utf8``. Raises ValueError
     for another type, for a name with a NUL, and for columns of unequal length."""
 
+def checksum(data: bytes) -> str:
+    """The first 128 bits of the BLAKE3 of some bytes, hexadecimal."""
+
+def file_checksums(
+    folder: str, files: Sequence[tuple[str, int | None]]
+) -> list[tuple[int, str, str | None]]:
+    """Of each of some files, named by its path in a folder and the length that it should have, None
+    where that is not known: its length; its ``checksum``, "" where it has another length; and why
+    it cannot be read, which a file outside of the folder never is, or None."""
+
 def reasons() -> list[str]:
     """Names of the reason codes: resolved, no-symbol, outside-text, no-object, ambiguous, no-file,
     other-build, no-map, guest, hypervisor, unnamed, hidden-kernel."""

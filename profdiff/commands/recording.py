@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from profdiff.base.errors import InputError
+from profdiff.base.terminal import tell
 from profdiff.commands import complete
 from profdiff.commands.newest import newest
 from profdiff.session.held import EVERY, Held, refuse
@@ -86,9 +87,23 @@ def find(
         if place.at is not None and at is not None:
             raise InputError(f"--at {at}: the cell {cell} is one point already")
         found, at = opened.open(place.folder), at if place.at is None else place.at
+    if not isinstance(found, Suite):
+        for name, one in found.sessions().items():
+            for line in one.damaged:
+                tell(f"{found.folder / name}: {line}")
     if found.held not in able:
         refuse(f"profdiff {context.command.name}", able, found.folder)
     for option in context.command.params:
         if isinstance(option, _Option):
             option.refuse(context, found)
     return found, at
+
+
+def damage(found: Opened) -> int:
+    """The exit status of who showed what is whole: 1 where something is damaged, which ``find`` has
+    told, but in a suite, which tells it cell by cell."""
+    from profdiff.session.suite import Suite
+
+    if isinstance(found, Suite):
+        return 0
+    return int(any(one.damaged for one in found.sessions().values()))

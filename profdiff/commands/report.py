@@ -11,7 +11,7 @@ import click
 from profdiff.base import terminal, units
 from profdiff.base.errors import InputError
 from profdiff.commands.output import Output, output_options, write
-from profdiff.commands.recording import CELL, SESSION, find, works_on
+from profdiff.commands.recording import CELL, SESSION, damage, find, works_on
 from profdiff.reports.form import Subject
 from profdiff.session.held import held
 from profdiff.views.suite.threshold import RELEVANT, parsed
@@ -141,14 +141,14 @@ def report(
         if output.asked.selection.side == "user":
             raise InputError("--layout shows the kernel alone: leave --user-only out")
         output.write_instead("--layout", FORMS, subject)
-        return 0
+        return damage(recording)
     if types:
         from profdiff.reports.types.forms import forms
 
         if output.asked.selection.side == "user":
             raise InputError("--types shows the kernel alone: leave --user-only out")
         output.write_instead("--types", forms(by or "field", fold_folios=fold_folios), subject)
-        return 0
+        return damage(recording)
     if sharing:
         from profdiff.reports.sharing.forms import forms as sharing_forms
 
@@ -157,7 +157,7 @@ def report(
                 "--sharing shows data of both sides: leave --kernel-only and --user-only out"
             )
         output.write_instead("--sharing", sharing_forms(at), subject)
-        return 0
+        return damage(recording)
     if events:
         from profdiff.reports.events.forms import FORMS as EVENT_FORMS
 
@@ -166,12 +166,14 @@ def report(
                 "--events shows the kernel alone: leave --kernel-only and --user-only out"
             )
         output.write_instead("--events", EVENT_FORMS, subject)
-        return 0
+        return damage(recording)
     if isinstance(recording, Session) and not output.targets and not output.asked.per_op:
         write("-", kept_text.session_text(recording, at, output.asked))
-        return 0
+        return damage(recording)
     output.write(subject)
-    return tell_damaged(subject.find().damaged) if recording.held == "suite" else 0
+    if recording.held == "suite":
+        return tell_damaged(subject.find().damaged)
+    return damage(recording)
 
 
 def _found(

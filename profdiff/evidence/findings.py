@@ -115,7 +115,8 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
         """What a reader must know before all numbers."""
         own = cautions(self.session, self.setting, self.state) if self.session else []
         blind = inlines.told(self.manifest.compared) if self.comparisons else []
-        return [*self.remarks, *blind, *own]
+        damaged = self.session.damaged if self.session else []
+        return [*damaged, *self.remarks, *blind, *own]
 
     @cached_property
     def foremost(self) -> list[str]:

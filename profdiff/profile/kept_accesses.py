@@ -43,7 +43,7 @@ def keep(
     if found is None:
         return None
     relative = f"symbols/{run.kernel}.accesses.npz"
-    found.save(session.path(relative))
+    session.write(relative, found.save)
     return relative
 
 

@@ -63,17 +63,17 @@ def keep(session: Session, label: str, modules: Modules) -> None:
         elif found and found.samples:
             own[run.id] = f"runs/{run.id}/symbols.npz"
             resolved = _resolve(session, run, found.places, modules)
-            resolved.save(session.path(own[run.id]))
+            session.write(own[run.id], resolved.save)
             told.append(resolved.inlines)
     kernels, runs = session.manifest.kernels, session.manifest.runs
     kept: dict[str, str | None] = {}
     if shared:
         known, first = np.unique(np.concatenate(keys), return_index=True)
         places = of_keys(known)
-        path = session.path(relative := f"symbols/{label}.npz")
-        path.parent.mkdir(exist_ok=True)
+        relative = f"symbols/{label}.npz"
+        session.disclaim(f"symbols/{label}{end}.npz" for end in ("", ".code", ".accesses"))
         chains = _resolve(session, shared, places, modules)
-        replace(chains, code=_user_code(places)).save(path)
+        session.write(relative, replace(chains, code=_user_code(places)).save)
         told.append(chains.inlines)
         ran = np.concatenate(executed)[first]
         code = kept_code.keep(session, shared, places, ran, modules)
@@ -99,7 +99,7 @@ def _kept(session: Session, run: Run, places: Places) -> Chains | None:
     """What is kept of a run alone, or of its kernel."""
     kernel = session.kernel(run.kernel)
     relative = run.files.get("symbols") if places.code is None else kernel.symbols
-    if relative is None or not session.path(relative).is_file():
+    if relative is None or not session.place(relative).is_file():
         return None
     kept = session.loaded(chains_without(session.folds), relative)
     user = kept.address < KERNEL_HALF

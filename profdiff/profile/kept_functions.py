@@ -233,9 +233,7 @@ def keep(session: Session) -> None:
     made = KeptFunctions.of(runs, labels, found)
     if made.counts.nbytes >= column_file.MAX_BYTES // 2:
         return  # Reports sum it as they need it.
-    path = session.path(_FILE)
-    path.parent.mkdir(exist_ok=True)
-    made.save(path)
+    session.write(_FILE, made.save)
     session.save(msgspec.structs.replace(session.manifest, functions=_FILE))
 
 
@@ -273,7 +271,7 @@ def fingerprint(session: Session) -> str:
 
 def _size(session: Session, relative: str | None) -> int:
     try:
-        return session.path(relative).stat().st_size if relative else 0
+        return session.place(relative).stat().st_size if relative else 0
     except (OSError, SessionError):
         return 0
 

@@ -77,6 +77,9 @@ def merge_sessions(target: Path, shards: Sequence[Session]) -> Session:
 def _merge(folder: Path, told: Path, every: Sequence[Session]) -> Session:
     """Put all into ``folder``, which is going to be ``told``."""
     first, *others = every
+    for session in every:
+        if session.folder != folder and session.left_out:
+            raise SessionError(f"{session.folder}: {session.damaged[0]}: bring this shard again")
     manifest = first.manifest
     for other in others:
         # What all before say: the first may lack a kernel, or an option, that others have.
@@ -95,9 +98,18 @@ def _merge(folder: Path, told: Path, every: Sequence[Session]) -> Session:
         if one.session.folder != folder:
             _copy_run(one, folder, copied)
     _copy_others(every, manifest, folder)
+    if first.folder == folder:
+        first.disclaim(name for name in first.manifest.checksums if name.startswith("symbols/"))
     manifest = m.replace(
         manifest,
         runs=[one.run for one in runs],
+        # A copy is what the shard says that it is, or as damaged there.
+        checksums={
+            path: one.session.manifest.checksums[path]
+            for one in runs
+            for path in one.run.files.values()
+            if path in one.session.manifest.checksums
+        },
         functions=None,
         events=None,
         shard="",
@@ -262,7 +274,7 @@ def _copy_run(one: Taken, folder: Path, copied: dict[tuple[int, int], Path]) -> 
                 f"{one.session.folder}: run {run.id} has files elsewhere ({relative}): refused"
             )
         if not (place / name).exists():
-            _copy(one.session.path(relative), place / name, copied)
+            _copy(one.session.place(relative), place / name, copied)
 
 
 def _copy(source: Path, path: Path, copied: dict[tuple[int, int], Path] | None = None) -> None:
@@ -292,11 +304,19 @@ def _copy_others(every: Sequence[Session], manifest: m.Manifest, folder: Path) -
     wanted += [k.config for k in manifest.kernels if k.config and k.config.startswith("kernels/")]
     for relative in wanted:
         path = inside(folder, relative)
-        held = (one.path(relative) for one in every if one.folder != folder)
-        source = next((one for one in held if one.is_file()), None)
+        others = (one for one in every if one.folder != folder)
+        source = next((found for one in others if (found := _whole(one, relative))), None)
         if source is not None and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             _copy(source, path)
+
+
+def _whole(session: Session, relative: str) -> Path | None:
+    try:
+        path = session.path(relative)
+    except SessionError:
+        return None
+    return path if path.is_file() else None
 
 
 def _config(kernel: m.Kernel, manifest: m.Manifest) -> m.Kernel:
@@ -314,7 +334,6 @@ def _left_config(run: m.Run, kernel: m.Kernel) -> bool:
 def _keep_symbols(made: Session, every: Sequence[Session]) -> list[m.Kernel]:
     """The kernels, with what the shards kept of each: chains, code and accesses; without them where
     a shard with runs of it kept none: reports resolve those anew."""
-    (made.folder / "symbols").mkdir(exist_ok=True)
     return [_with_symbols(made, kernel, every) for kernel in made.manifest.kernels]
 
 
@@ -333,15 +352,15 @@ def _with_symbols(made: Session, kernel: m.Kernel, every: Sequence[Session]) -> 
         return without
     kept: dict[str, str] = {"symbols": f"symbols/{kernel.label}.npz"}
     try:
-        joined_chains(chains).save(made.path(kept["symbols"]))
+        made.write(kept["symbols"], joined_chains(chains).save)
         if len(codes) == len(chains):
             kept["code"] = f"symbols/{kernel.label}.code.npz"
-            joined_code(codes).save(made.path(kept["code"]))
+            made.write(kept["code"], joined_code(codes).save)
     except ValueError:
         return without
     if len(accesses) == len(chains):
         kept["accesses"] = f"symbols/{kernel.label}.accesses.npz"
-        joined_accesses(accesses).save(made.path(kept["accesses"]))
+        made.write(kept["accesses"], joined_accesses(accesses).save)
     return m.replace(without, **kept)
 
 

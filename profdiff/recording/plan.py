@@ -9,11 +9,12 @@ import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
 from profdiff.base.atomic import open_atomic
-from profdiff.base.errors import InputError
+from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import of_image
 from profdiff.collectors.kernels.files import KernelFiles
@@ -135,8 +136,8 @@ def open_session(
     origin.remember(session.folder, session.manifest)
     _keep_code(session, files)
     kept = manifest.workload.source
-    if source and kept and not session.path(kept).exists():
-        _copy(source, session.path(kept))
+    if source and kept and not session.place(kept).exists():
+        session.write(kept, partial(_copy, source))
     return session
 
 
@@ -329,13 +330,20 @@ def _keep_code(session: Session, files: Sequence[GuestFile]) -> None:
     for number, file in enumerate(files):
         if not file.is_code:
             continue
-        path = session.path(_kept_as(number, file))
-        if path.exists() and path.stat().st_size == file.source.stat().st_size:
+        kept = _kept_as(number, file)
+        if _is_kept(session, kept, file.source):
             continue
-        _copy(file.source, path)
+        session.write(kept, partial(_copy, file.source))
+
+
+def _is_kept(session: Session, kept: str, source: Path) -> bool:
+    try:
+        path = session.path(kept)
+    except SessionError:
+        return False
+    return path.exists() and path.stat().st_size == source.stat().st_size
 
 
 def _copy(source: Path, path: Path) -> None:
-    path.parent.mkdir(exist_ok=True)
     with source.open("rb") as file, open_atomic(path, durable=False) as copy:
         shutil.copyfileobj(file, copy)

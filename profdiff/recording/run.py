@@ -275,7 +275,7 @@ def _refuse_unreadable(session: Session, run: m.Run) -> None:
     told = f"{run.failure.message}; the other runs are left out: correct --metric and run it again"
     # The output of several executions is concatenated.
     if "stdout" in run.files and run.window and run.window.count == 1:
-        path = shlex.quote(str(session.path(run.files["stdout"])))
+        path = shlex.quote(str(session.place(run.files["stdout"])))
         told += f" (--metric-sample {path} tries it on this output)"
     raise InputError(told)
 
@@ -337,9 +337,7 @@ def _keep_config(session: Session, item: _Active, result: Result) -> str | None:
     if source is None:
         return None
     relative = f"kernels/{item.pending.kernel.label}.config"
-    path = session.path(relative)
-    path.parent.mkdir(exist_ok=True)
-    write_atomic(path, source.read_bytes())
+    session.write(relative, lambda path: write_atomic(path, source.read_bytes()))
     return relative
 
 

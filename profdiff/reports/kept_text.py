@@ -13,6 +13,7 @@ from profdiff.base.cache import cache_folder, cache_path
 from profdiff.base.errors import MissingError
 from profdiff.reports.form import Asked, Subject
 from profdiff.session.session import Session
+from profdiff.symbolization._native import checksum
 
 # To read more than this of a session would take longer than to report it.
 _MOST_BYTES, _MOST_FILES = 32 * 2**20, 2000
@@ -29,7 +30,9 @@ def session_text(session: Session, at: str | None, asked: Asked) -> str:
     if key is None:
         return _made(session, at, asked)
     with suppress(OSError, ValueError):
-        return cache_path("reports", key).read_text()
+        told, _, text = cache_path("reports", key).read_text().partition("\n")
+        if told == checksum(text.encode()):
+            return text
     text = _made(session, at, asked)
     # Somebody may have recorded into it meanwhile.
     if _is_whole(session) and key == _key(session, at, asked):
@@ -50,7 +53,7 @@ def _is_whole(session: Session) -> bool:
     all that was counted."""
     from profdiff.profile.kept_functions import FunctionCounts
 
-    code = [session.path(one.code) if one.code else None for one in session.compared]
+    code = [session.place(one.code) if one.code else None for one in session.compared]
     return (
         len(session.profiling) == 1
         and FunctionCounts.of(session).kept
@@ -66,7 +69,8 @@ def _made(session: Session, at: str | None, asked: Asked) -> str:
 
 
 def _keep(path: Path, text: str) -> None:
-    write_atomic(path, text.encode(), durable=False)
+    data = text.encode()
+    write_atomic(path, f"{checksum(data)}\n".encode() + data, durable=False)
     every = sorted(path.parent.iterdir(), key=lambda one: one.lstat().st_mtime)
     for old in every[:-_MOST_KEPT]:
         old.unlink(missing_ok=True)

@@ -48,6 +48,8 @@ SafePath = Annotated[
 # The name of one that is registered, which opening a session checks.
 Collector = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9-]{0,31}\Z")]
 Hex = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){1,64}\Z")]
+# The first 128 bits of a BLAKE3.
+Blake3 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
 
 
 class WorkloadFile(Part, frozen=True):
@@ -180,13 +182,22 @@ class Run(Part, frozen=True, kw_only=True):
         return self.failure is not None and not self.not_there
 
 
+class Checksum(Part, frozen=True, array_like=True, kw_only=False):
+    """A file as it was written: its length in bytes, and the first 128 bits of its BLAKE3."""
+
+    length: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+    blake3: Blake3
+
+
 class Manifest(Part, frozen=True, kw_only=True):
     """The whole of ``manifest.json``. The first kernel is the base. ``options``: those of its
     collectors, by the option's name. ``bisection``: what the kernels are the evidence of.
     ``functions``: the file of what each function executed itself at every setting, which ``record``
     wrote for the exact collector; ``events``: that of how often events of the workload happened.
     ``shard``: of a session that was recorded alone, which part of the plan's runs it has, ``I/N``;
-    "" for all of them, and in a suite, which says it itself."""
+    "" for all of them, and in a suite, which says it itself. ``checksums``: of the session's files,
+    by path; ``checksum``: of the file of this, while it says null here. Sessions of older versions
+    have neither."""
 
     schema: str
     profdiff: str
@@ -207,6 +218,9 @@ class Manifest(Part, frozen=True, kw_only=True):
     functions: SafePath | None = None
     events: SafePath | None = None
     shard: Annotated[str, msgspec.Meta(pattern=r"^([0-9]{1,7}/[0-9]{1,7})?\Z")] = ""
+    checksums: dict[SafePath, Checksum] = msgspec.field(default_factory=dict)
+    # The last field: its file ends with it.
+    checksum: Blake3 | None = None
 
     @property
     def compared(self) -> list[Kernel]:

@@ -1,20 +1,23 @@
 """The session folder: a manifest beside the raw files of every run. See ``docs/session.md``."""
 
+import os
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from profdiff import __version__
 from profdiff.base import bounded, units
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import ProfdiffError, SessionError
 from profdiff.collectors import registry
-from profdiff.collectors.records import Text
+from profdiff.collectors.records import DAMAGED, Text
+from profdiff.session import checksums as sums
 from profdiff.session.held import MANIFEST, TITLES, Held, inside, refuse_occupied, refuse_several
 from profdiff.session.inlines import folded
 from profdiff.session.manifest import SCHEMA, Kernel, Manifest, Point, Run
@@ -58,13 +61,27 @@ class Session(Recording):
     def __init__(self, folder: Path, manifest: Manifest, *, unfolded: bool = False) -> None:
         self.folder = folder
         self.manifest = manifest
+        # By path: a clause of what is wrong with files that were looked at, "" for nothing.
+        self._looked: dict[str, str] = {}
+        # Files of the runs that are left out.
+        self._left_out: set[str] = set()
+        # Files that are named without a checksum, which saving does not give them.
+        self._unclaimed: set[str] = set()
         self._unfolded = unfolded
         self._loaded = lru_cache(_LOADED)(lambda load, relative: load(self.path(relative)))
 
     @staticmethod
-    def open(folder: Path) -> "Session":
-        """Read a session. Raises SessionError when it is none, damaged, hostile or of a newer
-        schema, InputError for a folder with several sessions, which names them."""
+    def open(folder: Path, *, lengths: bool = False) -> "Session":
+        """Read a session, without the results of runs whose recording is damaged; where only
+        ``lengths`` are looked at, what tells more of a file is told to who reads it. Raises
+        SessionError when it is none, damaged, hostile or of a newer schema, InputError for a folder
+        with several sessions, which names them."""
+        session = Session._read(folder)
+        session.leave_out(lengths=lengths)
+        return session
+
+    @staticmethod
+    def _read(folder: Path) -> "Session":
         path = inside(folder, MANIFEST)
         try:
             data = bounded.read_json(path, _MAX_FILE)
@@ -75,7 +92,25 @@ class Session(Recording):
             ) from None
         except OSError as error:
             raise SessionError(f"cannot read {path}: {error.strerror}") from error
-        return Session(folder, _decode(path, data))
+        session = Session(folder, _decode(path, data))
+        named = sums.referenced(session.manifest)
+        session._unclaimed = named - session.manifest.checksums.keys()
+        return session
+
+    def leave_out(self, *, lengths: bool = False) -> None:
+        """Look at the files of all runs that have a result, together, and at what sums them up."""
+        before, known = self.manifest, self.manifest.checksums
+        whole = {before.functions, before.events}
+        files = {name: known[name] for name in sums.of_results(before) | whole if name in known}
+        if lengths:
+            whole |= sums.other_lengths(self.folder, files).keys()
+            files = {name: one for name, one in files.items() if name in whole}
+        damaged = sums.damage(self.folder, files)
+        self._looked |= dict.fromkeys(files, "") | damaged
+        self.manifest = sums.without(before, damaged)
+        for run, now in zip(before.runs, self.manifest.runs, strict=True):
+            if now.failure != run.failure:
+                self._left_out.update(run.files.values())
 
     @staticmethod
     def create(folder: Path, manifest: Manifest) -> "Session":
@@ -96,17 +131,76 @@ class Session(Recording):
         return {"": self}
 
     def save(self, manifest: Manifest) -> None:
-        """Write ``manifest``, whole or not at all. Raises OSError."""
-        data = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
-        write_atomic(self.folder / MANIFEST, data + b"\n")
+        """Write ``manifest`` with the checksums of files that it did not name before, whole or not
+        at all. Raises OSError."""
+        named = sums.referenced(manifest)
+        known = {name: one for name, one in manifest.checksums.items() if name in named}
+        new = sums.checksums(self.folder, named - known.keys() - self._unclaimed)
+        self._looked |= dict.fromkeys(new, "")
+        manifest = replace(manifest, checksums=known | new)
+        data = msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+        write_atomic(self.folder / MANIFEST, sums.signed(data))
         self.manifest = manifest
         self._loaded.cache_clear()
 
-    def path(self, relative: str) -> Path:
-        """The path of a file or folder of the session, which need not exist. Raises SessionError
-        when a symbolic link leads out of the folder (the manifest's own rules exclude ``..``), and
-        for what would block its reader: a FIFO, a device."""
+    def place(self, relative: str) -> Path:
+        """The path of a file or folder of the session, which need not exist, nor be whole. Raises
+        SessionError when a symbolic link leads out of the folder (the manifest's own rules exclude
+        ``..``), and for what would block its reader: a FIFO, a device."""
         return inside(self.folder, relative)
+
+    def path(self, relative: str) -> Path:
+        """The path of a file that is going to be read. Raises SessionError as ``place``, and for a
+        file that is not as it was written; one that is gone is for its reader to miss."""
+        path = self.place(relative)
+        if relative not in self._looked:
+            known = self.manifest.checksums.get(relative)
+            there = known is not None and os.path.lexists(path)
+            wrong = sums.damage(self.folder, {relative: known}) if known and there else {}
+            self._looked[relative] = wrong.get(relative, "")
+        if why := self._looked.get(relative):
+            raise SessionError(f"{path} {why}")
+        return path
+
+    def write(self, relative: str, save: Callable[[Path], None]) -> None:
+        """``save`` a file of the session, which is whole or as it was; saving the manifest that
+        names it gives it its checksum. Raises what ``save`` does, SessionError, OSError."""
+        path = self.place(relative)
+        self.disclaim([relative])
+        path.parent.mkdir(exist_ok=True)
+        save(path)
+        self._unclaimed.discard(relative)
+        self._looked.pop(relative, None)
+
+    def disclaim(self, files: Iterable[str]) -> None:
+        """Say nothing more of files that are about to be written anew: who is killed between one of
+        them and the manifest leaves no damage. Raises OSError."""
+        old = self.manifest.checksums.keys() & set(files)
+        if old:
+            self._unclaimed |= old
+            left = {name: one for name, one in self.manifest.checksums.items() if name not in old}
+            self.save(replace(self.manifest, checksums=left))
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """By its id, which file of a run is damaged that therefore counts as failed, and how."""
+        return {
+            run.id: run.failure.message
+            for run in self.manifest.runs
+            if run.failure is not None and run.failure.kind == DAMAGED
+        }
+
+    @property
+    def not_used(self) -> dict[str, str]:
+        """Other files that were asked for so far and are damaged, with a clause of how."""
+        bad = {name: why for name, why in self._looked.items() if why}
+        return {name: why for name, why in bad.items() if name not in self._left_out}
+
+    @property
+    def damaged(self) -> list[str]:
+        """A clause for each run that is left out, and each other damaged file."""
+        runs = [f"run {name} is left out: {why}" for name, why in self.left_out.items()]
+        return [*runs, *(f"{name} {why} (not used)" for name, why in self.not_used.items())]
 
     def loaded(self, load: Callable[[Path], Made], relative: str) -> Made:
         """What ``load`` makes of a file that belongs to the manifest as it is: many settings ask
@@ -171,7 +265,7 @@ class Session(Recording):
     def run_folder(self, run_id: str) -> Path:
         """An empty folder for a run that is about to start; a run that never ended left one behind,
         which goes."""
-        folder = self.path(f"runs/{run_id}")
+        folder = self.place(f"runs/{run_id}")
         if folder.exists():
             shutil.rmtree(folder)
         folder.mkdir(parents=True)
@@ -186,6 +280,9 @@ def _decode(path: Path, data: bytes) -> Manifest:
         manifest = _DECODERS[schema](data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SessionError(f"{path} is damaged or not a manifest: {error}") from error
+    if not sums.is_whole(data, manifest.checksum):
+        raise SessionError(f"{path} is damaged: its content is not what was written")
+    manifest = replace(manifest, checksum=None)
     labels = [kernel.label for kernel in manifest.kernels]
     if len(set(labels)) != len(labels):
         raise SessionError(f"{path} names a kernel twice")

@@ -190,15 +190,18 @@ class Suite(Recording):
             raise InputError(f"{self.folder} has no workload {name}")
         return inside(self.folder, name)
 
-    def recorded(self, damaged: Damaged | None = None) -> Iterator[Recorded]:
+    def recorded(
+        self, damaged: Damaged | None = None, *, lengths: bool = False
+    ) -> Iterator[Recorded]:
         """What has been begun, in order, one opened after the other: the workload; "", or what its
         part is called (``arm64``, ``gcc-12``) where it has several; the session. ``damaged``: gets
-        the workload and the part of what cannot be read, and why. Raises SessionError without."""
+        the workload and the part of what cannot be read, and why; raises SessionError without.
+        ``lengths``: as ``Session.open``."""
         for workload in self.workloads:
             for part in self._parts(workload, damaged):
                 folder = self.folder / workload.name / part
                 with _telling(damaged, workload, part):
-                    session = Session.open(inside(folder.parent, folder.name))
+                    session = Session.open(inside(folder.parent, folder.name), lengths=lengths)
                     yield workload, part, session
 
     def sessions(self) -> dict[str, Session]:

@@ -64,7 +64,7 @@ def test_timed_runs_of_a_sweep_and_more_repetitions_later(
     profdiff("record", *restored, *options, *command)
     # What was not made yet hides nothing: here, exact runs.
     manifest = session / "manifest.json"
-    text = manifest.read_text()
+    text = manifest.read_text().rstrip()
     manifest.write_text(text.replace('"timed"\n ],', '"timed",\n  "exact"\n ],', 1))
     assert Session.open(session).manifest.collectors == ["timed", "exact"]
     shown = profdiff("report", session).stdout

@@ -112,7 +112,7 @@ def test_the_booted_kernel_must_be_the_debug_elfs(
     profdiff(*command, status=2)
     text = (session / "manifest.json").read_text()
     booted, other = "677a0be9a4adff4f7c616bf3f449ce2259e39c71", "ab" * 20
-    (session / "manifest.json").write_text(text.replace(booted, other))
+    (session / "manifest.json").write_text(text.replace(booted, other).rstrip())
     result = profdiff(*command, status=2)
     assert booted in error_line(result)
     assert other in error_line(result)
@@ -124,7 +124,7 @@ def test_a_session_is_reported_elsewhere(recorded: Path, tmp_path: Path) -> None
     subprocess.run(["cp", "-r", recorded, moved], check=True)
     text = (moved / "manifest.json").read_text()
     assert '/vmlinux"' in text
-    (moved / "manifest.json").write_text(text.replace('/vmlinux"', '/gone"'))
+    (moved / "manifest.json").write_text(text.replace('/vmlinux"', '/gone"').rstrip())
     env = {"PROFDIFF_CACHE": str(tmp_path / "cache")}
     result = profdiff("report", cwd=tmp_path, env=env)
     assert result.stdout == profdiff("report", recorded).stdout

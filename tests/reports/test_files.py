@@ -88,7 +88,7 @@ def test_the_newest_session_is_the_default(recorded: Path, tmp_path: Path) -> No
             if entry.name != "manifest.json":
                 (folder / entry.name).symlink_to(entry)
         text = (recorded / "manifest.json").read_text().replace('"./none"', f'"{name}"')
-        (folder / "manifest.json").write_text(text)
+        (folder / "manifest.json").write_text(text.rstrip())
         stamp = folder.stat().st_mtime - age
         os.utime(folder / "manifest.json", (stamp, stamp))
     # Links that lead out of the session are refused: that tells which one was taken.

@@ -45,7 +45,7 @@ def _elsewhere(part: Path) -> None:
 
 def _other_base(part: Path) -> None:
     manifest = part / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"base"', '"other"'))
+    manifest.write_text(manifest.read_text().rstrip().replace('"base"', '"other"'))
 
 
 def _fifo(part: Path) -> None:

@@ -86,11 +86,11 @@ def printed(session: Session, runs: Sequence[Run]) -> list[str]:
         return []
     told = []
     for what in ("stdout", "stderr"):
-        with contextlib.suppress(KeyError, OSError):
+        with contextlib.suppress(KeyError, OSError, SessionError):
             data = read_end(session.path(run.files[what]), _END)
             said = [line for line in data.decode(errors="replace").splitlines() if line.strip()]
             told += [f"  {what}: {short(line)}" for line in said[-_SAID:]]
-    folder = session.path(run.folder)
+    folder = session.place(run.folder)
     known = [what for what in ("stdout", "stderr", "console", "dmesg") if what in run.files]
     logs = f" ({units.listed(known)})" if known else ""
     return [*told, f"  output and logs of {run.id}: {units.printable(str(folder))}{logs}"]

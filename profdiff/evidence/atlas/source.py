@@ -31,7 +31,9 @@ class _Alone(Suite):
     def alone(self) -> bool:
         return True
 
-    def recorded(self, damaged: Damaged | None = None) -> Iterator[Recorded]:
+    def recorded(
+        self, damaged: Damaged | None = None, *, lengths: bool = False
+    ) -> Iterator[Recorded]:
         for name, session in opened.open(self.folder).sessions().items():
             yield self.workloads[0], name, session
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from profdiff.base.errors import InputError
+from profdiff.collectors.records import DAMAGED
 from profdiff.evidence.conditions import measured_change
 from profdiff.evidence.conditions.code_change import CodeChanges
 from profdiff.evidence.conditions.condition import CHANGED, Condition, Judgement, MeasuredChange
@@ -81,7 +82,7 @@ def judge(
             else:
                 changes = part.of_data(condition) if data else part.changes(condition, code=code)
             mine = [
-                Judgement(condition, change, condition.judge(change))
+                part.judged(condition, change)
                 for change in changes
                 if not labels or change.kernel in labels
             ]
@@ -129,6 +130,7 @@ class _Part:
         self.shares = any(one.recorded for one in self._lines)
         self.labels = [kernel.label for kernel in found[0].results.kernels][1:]
         self.metrics = measured_change.metric_names(found)
+        self._base = found[0].results.kernels[0].label
         self.functions = {name for one in found for name in measured_change.function_names(one)}
         self.folds = folded(found[0].manifest.compared)
         self._shown = {
@@ -138,6 +140,15 @@ class _Part:
             for function in comparison.functions
             if function.object not in self.folds
         }
+        manifest, session = found[0].manifest, found[0].session
+        self._damaged = {
+            run.kernel: f"run {run.id} is left out: {run.failure.message}"
+            for run in manifest.runs
+            if run.failure is not None and run.failure.kind == DAMAGED
+        }
+        named = [path for one in manifest.kernels for path in (one.symbols, one.code, one.accesses)]
+        unread = session.not_used if session else {}
+        self._unread = next((f"{name} {unread[name]}" for name in named if name in unread), "")
 
     @property
     def code(self) -> set[str]:
@@ -159,6 +170,16 @@ class _Part:
                 why = "; ".join(told(found.manifest.compared))
                 changes = (replace(one, decided=False, undecided=why) for one in changes)
             yield from self._told(condition, found, changes)
+
+    def judged(self, condition: Condition, change: MeasuredChange) -> Judgement:
+        """What is whole says it; where that passes, and a run of either kernel or another file is
+        damaged, nobody knows."""
+        outcome = condition.judge(change)
+        why = self._damaged.get(self._base) or self._damaged.get(change.kernel) or self._unread
+        if outcome == "does not hold" and why:
+            change = replace(change, decided=False, undecided=why)
+            outcome = "inconclusive"
+        return Judgement(condition, change, outcome)
 
     def accesses(self, name: str) -> bool:
         """Whether some kernel accesses a type or variable."""

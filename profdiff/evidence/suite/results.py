@@ -66,7 +66,7 @@ class SuiteResults:
         SessionError where there is none, and InputError where no cell is wanted."""
         found = SuiteResults(suite)
         with _uncollected():
-            for workload, part, session in suite.recorded(found._leave_out):
+            for workload, part, session in suite.recorded(found._leave_out, lengths=True):
                 try:
                     found._add(workload, part, session, tell, wanted)
                 except SessionError as error:
@@ -125,6 +125,10 @@ class SuiteResults:
         tell: Callable[[str], None],
         wanted: Callable[[str, SuiteWorkload], bool],
     ) -> None:
+        counts, happened = FunctionCounts.of(session), KeptEvents.of(session)
+        if not counts.kept:
+            # Recordings are going to be read.
+            session.leave_out()
         manifest = session.manifest
         own = [one for one in manifest.kernels if not one.twin_of]
         if self.kernels and own[0].label != self.base:
@@ -143,12 +147,16 @@ class SuiteResults:
         if not chosen:
             return
         gathered = SessionCells.of(session)
-        counts, happened = FunctionCounts.of(session), KeptEvents.of(session)
         if not counts.kept and gathered.profiled:
             cells = units.counted(len(chosen), "cell")
             tell(f"{workload.name}: reads the recordings of {cells}")
         blind = inlines.told(session.compared) if session.profiling else []
         self.problems += [one for one in blind if one not in self.problems]
+        place = f"{workload.name}/{part}" if part else workload.name
+        for name, why in session.left_out.items():
+            self.damaged[f"{place}, run {name}"] = why
+        for name, why in session.not_used.items():
+            self.problems.append(f"{place}: {name} {why}: not used")
         for name, setting in chosen:
             row = gathered.cell(name, workload, part, setting)
             if not row.begun and not self.suite.asks(name, workload):

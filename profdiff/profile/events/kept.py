@@ -195,9 +195,7 @@ def keep(session: Session) -> None:
     known, counts, told = _columns([counts for counts, _ in found])
     if not known.any():
         return
-    path = session.path(_FILE)
-    path.parent.mkdir(exist_ok=True)
-    KeptEvents(
+    made = KeptEvents(
         runs=fingerprint(session),
         table=digest(),
         labels=labels,
@@ -208,7 +206,8 @@ def keep(session: Session) -> None:
         counts=counts,
         interrupts=np.array([interrupts for _, interrupts in found], np.int64).T,
         told=told,
-    ).save(path)
+    )
+    session.write(_FILE, made.save)
     session.save(msgspec.structs.replace(session.manifest, events=_FILE))
 
 

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from profdiff.base import units
 from profdiff.collectors import registry
+from profdiff.collectors.records import DAMAGED
 from profdiff.evidence.beside import of_comparison
 from profdiff.evidence.iterations import left_out
 from profdiff.evidence.lengths import Lengths
@@ -107,7 +108,10 @@ def remarks(comparisons: Sequence[Comparison], pair: Lengths | None = None) -> l
         found += _all("recording", first.remarks)
         found += _all("inlines", _inlines(first))
         for run in first.failed:
-            message = run.failure.message if run.failure else ""
+            # Cautions say what is damaged.
+            if run.failure is None or run.failure.kind == DAMAGED:
+                continue
+            message = run.failure.message
             found += _all("failure", [f"failed run {run.id}: {message}{_output(run)}"])
         found += _all(
             "failure", [f"{label}: no run gave a result" for label in first.without_result]

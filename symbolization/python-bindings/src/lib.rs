@@ -1,9 +1,10 @@
 //! `profdiff.symbolization._native`: conversions between Python and the crates alignment,
-//! data-accesses, data-types, disassembly, equal-code, function-graph, kernel-symbols, perf-data and
-//! stacks, and of tables to Arrow; no logic.
+//! checksums, data-accesses, data-types, disassembly, equal-code, function-graph, kernel-symbols,
+//! perf-data and stacks, and of tables to Arrow; no logic.
 
 mod alignment;
 mod arrow;
+mod checksums;
 mod data_accesses;
 mod data_types;
 mod disassembly;
@@ -22,6 +23,8 @@ mod _native {
     use crate::alignment::align;
     #[pymodule_export]
     use crate::arrow::arrow_stream;
+    #[pymodule_export]
+    use crate::checksums::{checksum, file_checksums};
     #[pymodule_export]
     use crate::data_accesses::{access_kinds, access_reasons, probed, DataIndex};
     #[pymodule_export]
