@@ -3,7 +3,7 @@ options that not all of them have."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from profdiff.session.held import EVERY, Held, refuse
 
 if TYPE_CHECKING:
     from profdiff.session.opened import Opened
+    from profdiff.session.session import Session
 
 SESSION = click.argument(
     "session",
@@ -88,9 +89,8 @@ def find(
             raise InputError(f"--at {at}: the cell {cell} is one point already")
         found, at = opened.open(place.folder), at if place.at is None else place.at
     if not isinstance(found, Suite):
-        for name, one in found.sessions().items():
-            for line in one.damaged:
-                tell(f"{found.folder / name}: {line}")
+        # What is read is looked at then.
+        context.call_on_close(partial(_tell_damage, found.folder, found.sessions()))
     if found.held not in able:
         refuse(f"profdiff {context.command.name}", able, found.folder)
     for option in context.command.params:
@@ -99,9 +99,15 @@ def find(
     return found, at
 
 
+def _tell_damage(folder: Path, sessions: Mapping[str, Session]) -> None:
+    for name, session in sessions.items():
+        for line in session.damaged:
+            tell(f"{folder / name}: {line}")
+
+
 def damage(found: Opened) -> int:
-    """The exit status of who showed what is whole: 1 where something is damaged, which ``find`` has
-    told, but in a suite, which tells it cell by cell."""
+    """The exit status of who showed what is whole: 1 where something is damaged, which is told at
+    the end; but in a suite, which tells it cell by cell."""
     from profdiff.session.suite import Suite
 
     if isinstance(found, Suite):

@@ -53,8 +53,8 @@ def kept_accesses(session: Session, run: Run, addresses: Addresses) -> DataAcces
     kernel = session.kernel(run.kernel)
     if addresses.sampled is not None or not kernel.accesses:
         return None
-    path = session.path(kernel.accesses)
-    return DataAccesses.load(path) if path.is_file() else None
+    path = session.whole(kernel.accesses)
+    return DataAccesses.load(path) if path else None
 
 
 def known_accesses(session: Session, run: Run, addresses: Addresses) -> KnownAccesses:

@@ -99,7 +99,7 @@ def _kept(session: Session, run: Run, places: Places) -> Chains | None:
     """What is kept of a run alone, or of its kernel."""
     kernel = session.kernel(run.kernel)
     relative = run.files.get("symbols") if places.code is None else kernel.symbols
-    if relative is None or not session.place(relative).is_file():
+    if relative is None or session.whole(relative) is None:
         return None
     kept = session.loaded(chains_without(session.folds), relative)
     user = kept.address < KERNEL_HALF

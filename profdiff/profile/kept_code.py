@@ -53,7 +53,7 @@ def known_code(session: Session, run: Run, addresses: Addresses) -> KnownCode:
     Raises SessionError, and InputError for a damaged debug ELF.
     """
     kernel = session.kernel(run.kernel)
-    if addresses.sampled is None and kernel.code and session.place(kernel.code).is_file():
+    if addresses.sampled is None and kernel.code and session.whole(kernel.code):
         return KnownCode(session.loaded(code_without(session.folds), kernel.code))
     try:
         symbols = kernel_symbols(session, run, {})

@@ -39,8 +39,10 @@ def _debug_elf(kernel: Kernel) -> Path | None:
         return None
     path = Path(kernel.debug_elf)
     if not path.is_file():
+        kept = kernel.symbols
+        lacks = f"{kept} is gone or damaged" if kept else "the session has no symbols yet"
         raise SessionError(
-            f"{kernel.label}: the session has no symbols yet, and {path} is gone: run "
+            f"{kernel.label}: {lacks}, and {path} is gone: run "
             "profdiff report where it was recorded"
         )
     try:

@@ -305,18 +305,10 @@ def _copy_others(every: Sequence[Session], manifest: m.Manifest, folder: Path) -
     for relative in wanted:
         path = inside(folder, relative)
         others = (one for one in every if one.folder != folder)
-        source = next((found for one in others if (found := _whole(one, relative))), None)
+        source = next((found for one in others if (found := one.whole(relative))), None)
         if source is not None and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             _copy(source, path)
-
-
-def _whole(session: Session, relative: str) -> Path | None:
-    try:
-        path = session.path(relative)
-    except SessionError:
-        return None
-    return path if path.is_file() else None
 
 
 def _config(kernel: m.Kernel, manifest: m.Manifest) -> m.Kernel:

@@ -14,7 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from profdiff.base.atomic import open_atomic
-from profdiff.base.errors import InputError, SessionError
+from profdiff.base.errors import InputError
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import of_image
 from profdiff.collectors.kernels.files import KernelFiles
@@ -331,17 +331,10 @@ def _keep_code(session: Session, files: Sequence[GuestFile]) -> None:
         if not file.is_code:
             continue
         kept = _kept_as(number, file)
-        if _is_kept(session, kept, file.source):
+        path = session.whole(kept)
+        if path and path.stat().st_size == file.source.stat().st_size:
             continue
         session.write(kept, partial(_copy, file.source))
-
-
-def _is_kept(session: Session, kept: str, source: Path) -> bool:
-    try:
-        path = session.path(kept)
-    except SessionError:
-        return False
-    return path.exists() and path.stat().st_size == source.stat().st_size
 
 
 def _copy(source: Path, path: Path) -> None:

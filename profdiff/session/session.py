@@ -137,7 +137,7 @@ class Session(Recording):
         known = {name: one for name, one in manifest.checksums.items() if name in named}
         new = sums.checksums(self.folder, named - known.keys() - self._unclaimed)
         self._looked |= dict.fromkeys(new, "")
-        manifest = replace(manifest, checksums=known | new)
+        manifest = replace(manifest, checksums=known | new, checksum=None)
         data = msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
         write_atomic(self.folder / MANIFEST, sums.signed(data))
         self.manifest = manifest
@@ -161,6 +161,16 @@ class Session(Recording):
         if why := self._looked.get(relative):
             raise SessionError(f"{path} {why}")
         return path
+
+    def whole(self, relative: str) -> Path | None:
+        """The path of a file that is there and as it was written, where there is another way to
+        learn what is in it; ``not_used`` tells of a damaged one. Raises SessionError as ``place``.
+        """
+        place = self.place(relative)
+        try:
+            return self.path(relative) if place.is_file() else None
+        except SessionError:
+            return None
 
     def write(self, relative: str, save: Callable[[Path], None]) -> None:
         """``save`` a file of the session, which is whole or as it was; saving the manifest that

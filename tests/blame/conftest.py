@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from blame import truth
 from msgspec.structs import replace
+from support import unclaimed
 from synthetic_session import exact_session
 
 from profdiff.session import manifest as m
@@ -59,4 +60,4 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
             frame_file=np.array([strings.index(file) for file in files], np.uint32),
             frame_line=np.array([LINES[name][1] for name in names], np.uint32),
         ).save(path)
-    return folder
+    return unclaimed(folder)

@@ -233,7 +233,8 @@ def test_files_of_older_versions_tell_the_changes_alone(tmp_path: Path) -> None:
     path = session.path(str(session.manifest.events))
     found, good = _found(session), KeptEvents.load(path)
     assert set(good.event_counts(good.at(0), "new")) == {"page-faults"}
-    replace(good, told=None).save(path)
+    session.write(str(session.manifest.events), replace(good, told=None).save)
+    session.save(session.manifest)
     older = KeptEvents.of(session)
     assert older and not older.event_counts(older.at(0), "new")
     assert _found(session) == found

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from restored import PANICS
-from support import EXAMPLE, LIGHT, RESTORED, error_line, profdiff
+from support import EXAMPLE, LIGHT, RESTORED, error_line, profdiff, unclaimed
 
 from profdiff.collectors.guest.initramfs import guest_resources
 from profdiff.session.session import Session
@@ -320,7 +320,7 @@ def test_a_full_disk(two: list[str], small_disk: Path, tmp_path: Path) -> None:
 @pytest.fixture
 def copy(recorded: Path, tmp_path: Path) -> Path:
     """A session to damage."""
-    return shutil.copytree(recorded, tmp_path / "copy.profdiff")
+    return unclaimed(shutil.copytree(recorded, tmp_path / "copy.profdiff"))
 
 
 def change_manifest(session: Path, change: Callable[[dict[str, object]], object]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from perf_data.writer import KERNEL, Writer
-from support import error_line, profdiff
+from support import error_line, profdiff, unclaimed
 from synthetic_session import exact_session
 
 from profdiff.base.bounded import gunzip, head, read
@@ -36,13 +36,6 @@ READERS = [
 @pytest.fixture
 def session(tmp_path: Path) -> Path:
     return unclaimed(exact_session(tmp_path / "s.profdiff", files=FILES).folder)
-
-
-def unclaimed(session: Path) -> Path:
-    """Without checksums, which a stranger can leave out: readers need to bear any file."""
-    path = session / "manifest.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"checksums": {}, "checksum": None}))
-    return session
 
 
 def contents(folder: Path) -> dict[str, tuple[int, int, bytes]]:

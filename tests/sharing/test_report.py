@@ -13,7 +13,7 @@ import synthetic_joint
 from goldens import check_golden, check_schema
 from made_sharing import OPS, MadeLine, On
 from shared_file import COUNT, FREED, HEAP, LAYOUTS, REF, counted, kernels
-from support import ROOT, error_line, profdiff
+from support import ROOT, error_line, profdiff, unclaimed
 from synthetic_session import exact_session
 
 from profdiff.base import units
@@ -195,7 +195,7 @@ def test_where_nothing_is_recorded_it_says_what_to_do(recorded: Path, tmp_path: 
     said = error_line(profdiff("report", tmp_path / "without.profdiff", "--sharing", status=2))
     due = "no run of this session recorded shared lines: record with --collector sharing --cpus 2"
     assert said == due
-    shutil.copytree(recorded, tmp_path / "damaged.profdiff")
+    unclaimed(shutil.copytree(recorded, tmp_path / "damaged.profdiff"))
     (tmp_path / "damaged.profdiff/runs/new-1/sharing.bin").write_bytes(b"PDSHARED")
     said = error_line(profdiff("report", tmp_path / "damaged.profdiff", "--sharing", status=2))
     assert "is not a file of shared lines" in said

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 from browsed_page import opened
-from support import profdiff
+from support import profdiff, unclaimed
 from synthetic import Row, frame
 from synthetic_joint import part
 
@@ -115,6 +115,7 @@ def test_files_without_them_are_read(tmp_path: Path) -> None:
     with np.load(path) as columns:
         old = {name: columns[name] for name in columns.files if not name.startswith("seat")}
     np.savez(path, **old)
+    unclaimed(folder / "mmap")
     assert FunctionCounts.of(Session.open(folder / "mmap")).kept
     (row,) = [one for one in _run("report", folder, "--width", 140).splitlines() if "+102" in one]
     assert row.endswith("munmap 52%")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from support import error_line, need_program, profdiff
+from support import error_line, need_program, profdiff, unclaimed
 from synthetic_session import exact_session
 from tracefiles.tracefile import lines, read
 
@@ -44,7 +44,7 @@ def made(folder: Path, places: dict[str, tuple[str, int]]) -> Path:
             frame_file=np.array([strings.index(places[name][0]) for name in names], np.uint32),
             frame_line=np.array([places[name][1] for name in names], np.uint32),
         ).save(path)
-    return folder
+    return unclaimed(folder)
 
 
 def written(folder: Path, *words: str | Path) -> dict[str, dict[tuple[str, int], int]]:

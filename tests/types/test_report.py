@@ -11,7 +11,7 @@ import pytest
 import synthetic_joint
 from goldens import check_golden, check_schema
 from made_accesses import LOAD, STORE, Layout, Site, session
-from support import ROOT, error_line, profdiff
+from support import ROOT, error_line, profdiff, unclaimed
 from synthetic_session import exact_session
 
 from profdiff.base import units
@@ -207,7 +207,7 @@ def test_where_nothing_is_known_it_says_what_to_do(recorded: Path, tmp_path: Pat
     exact_session(tmp_path / "without.profdiff")
     said = error_line(profdiff("report", tmp_path / "without.profdiff", "--types", status=2))
     assert "it has no debug ELF; record it again" in said
-    shutil.copytree(recorded, tmp_path / "damaged.profdiff")
+    unclaimed(shutil.copytree(recorded, tmp_path / "damaged.profdiff"))
     (tmp_path / "damaged.profdiff/symbols/new.accesses.npz").write_bytes(b"PK")
     said = error_line(profdiff("report", tmp_path / "damaged.profdiff", "--types", status=2))
     assert "new.accesses.npz is damaged" in said

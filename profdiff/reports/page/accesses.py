@@ -71,7 +71,7 @@ def page_accesses(findings: Findings) -> ShownAccesses:
 
 def _are_kept(opened: Session, comparison: Comparison) -> bool:
     kernels = [opened.kernel(one.label) for one in comparison.kernels]
-    return all(one.accesses and opened.place(one.accesses).is_file() for one in kernels)
+    return all(one.accesses and opened.whole(one.accesses) for one in kernels)
 
 
 def _shown(number: int, comparison: Comparison, table: DataTable) -> ShownAccesses:
