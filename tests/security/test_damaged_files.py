@@ -17,6 +17,7 @@ from support import error_line, page_data, profdiff
 from synthetic_session import exact_session
 from tars import unpack_old_session
 
+from profdiff.api.opening import open_recording
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors.records import DAMAGED
 from profdiff.evidence.one_setting import OneSetting
@@ -164,6 +165,8 @@ def test_a_log_costs_no_numbers(small: Path) -> None:
     assert found == true
     assert damaged == [one for one in evidence if "damaged" in one]
     assert "runs/base-1/dmesg is damaged: its content is not what was written" in damaged[0]
+    with pytest.warns(UserWarning, match="runs/base-1/dmesg is damaged"):
+        open_recording(small)
 
 
 @pytest.mark.slow
