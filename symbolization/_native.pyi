@@ -55,7 +55,7 @@ def file_checksums(
 
 def reasons() -> list[str]:
     """Names of the reason codes: resolved, no-symbol, outside-text, no-object, ambiguous, no-file,
-    other-build, no-map, guest, hypervisor, unnamed, hidden-kernel."""
+    other-build, no-map, guest, hypervisor, unnamed, hidden-kernel, unreadable."""
 
 def probed(
     path: str, architecture: str, function: str, variable: str
@@ -120,6 +120,10 @@ class SymbolIndex:
     @property
     def has_inlines(self) -> bool:
         """Whether it tells where functions were inlined: lines alone do not."""
+    @property
+    def unread(self) -> str | None:
+        """Why debug information, or a part of it, was not read; symbols serve instead. None where
+        all was."""
     def symbol_address(self, name: str) -> int | None: ...
     def sections(self) -> list[tuple[str, int, int]]:
         """Executable sections as (name, svma, size), by address. A relocatable file (a module) is
@@ -130,6 +134,10 @@ class SymbolIndex:
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """Where the symbol that covers each address starts, and the first address behind it; 0 and
         0 where none does."""
+
+def demangled(names: list[str]) -> list[str]:
+    """What mangled names of C++ and Rust stand for, without hashes; other names as they are. A C++
+    function has its parameters, not what it returns."""
 
 def elf_code(path: str, svma: NDArray[np.uint64], size: NDArray[np.uint64]) -> list[bytes]:
     """The code of an ELF file (plain, ``.zst``, ``.xz``) from each of the addresses on, as many

@@ -54,6 +54,8 @@ class Chains(msgspec.Struct, frozen=True):
     reasons: list[str]
     #: the objects whose inlined functions nothing tells: they have no debug information
     blind: list[str] = msgspec.field(default_factory=list)
+    #: of objects whose files were not read as a whole, the name and why
+    unread: list[str] = msgspec.field(default_factory=list)
     #: V16, the length and bytes of the instruction, of each address in user space that they tell
     #: apart from others; empty where addresses alone do
     code: NDArray[np.void] = msgspec.field(default_factory=lambda: np.empty(0, CODE))
@@ -65,6 +67,18 @@ class Chains(msgspec.Struct, frozen=True):
     def inlines_visible(self) -> bool:
         """Whether the kernel's own chains show inlined functions."""
         return VMLINUX not in self.blind
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader must know of the files; one line each."""
+        if not self.unread:
+            return []
+        others = len(self.unread) - 1
+        more = f", and {others:,} other files" if others else ""
+        return [
+            f"not all of these files could be read: {self.unread[0]}{more}; symbols name their "
+            "functions as far as there are any, and functions that were inlined are not seen"
+        ]
 
     @property
     def inlines(self) -> dict[str, bool]:
@@ -154,7 +168,7 @@ class Chains(msgspec.Struct, frozen=True):
             value = getattr(self, name)
             if name in ("strings", "reasons"):
                 value = column_file.of_texts(value)
-            elif name == "blind":
+            elif name in ("blind", "unread"):
                 value = column_file.of_texts(["", *value])
             found[name] = value
         return found
@@ -167,7 +181,7 @@ class Chains(msgspec.Struct, frozen=True):
         for name, column in columns.items():
             if name in ("strings", "reasons"):
                 values[name] = column_file.texts(column)
-            elif name == "blind":
+            elif name in ("blind", "unread"):
                 values[name] = column_file.texts(column)[1:]
             elif name == "inlines_visible":
                 # Older versions told the kernel alone.
@@ -208,6 +222,7 @@ _OTHERS: dict[str, np.dtype[np.generic]] = {
     "strings": np.dtype(np.uint8),
     "reasons": np.dtype(np.uint8),
     "blind": np.dtype(np.uint8),
+    "unread": np.dtype(np.uint8),
     "frame_inlined": np.dtype(np.bool_),
     "reason": np.dtype(np.uint8),
     "address": np.dtype(np.uint64),
@@ -219,5 +234,5 @@ DTYPES: dict[str, np.dtype[np.generic]] = {
 }
 """The types of the columns."""
 
-OPTIONAL = frozenset({"code", "blind", "inlines_visible"})
+OPTIONAL = frozenset({"code", "blind", "unread", "inlines_visible"})
 """Columns that not every version has."""

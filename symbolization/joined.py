@@ -59,6 +59,7 @@ def joined_chains(every: Sequence[Chains]) -> Chains:
         address=merged["address"],
         reasons=list(reasons),
         blind=sorted({name for one in every for name in one.blind}),
+        unread=list(dict.fromkeys(text for one in every for text in one.unread)),
     )
     known_keys, first = np.unique(merged, return_index=True)
     found = whole.taken(first)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from profdiff.symbolization._native import (
     Kallsyms,
     KernelMapping,
+    NativeError,
     PerfData,
     SymbolIndex,
     SymbolRanges,
@@ -46,7 +47,7 @@ class KernelSymbols(msgspec.Struct, frozen=True):
         symbols = Kallsyms(self.kallsyms)
         left = where
         if self.debug_elf is not None:
-            index = open_index(self.debug_elf, cache)
+            index = open_whole(self.debug_elf, cache)
             moved = self.moved(symbols, index, places)
             if moved is None:
                 # Anything else would name functions that never ran.
@@ -97,7 +98,10 @@ class KernelSymbols(msgspec.Struct, frozen=True):
             if path is None:
                 left.append(mine)
                 continue
-            index = open_index(path, cache)
+            index = opened(merge, path, name, cache)
+            if index is None:
+                left.append(mine)
+                continue
             svma = np.zeros(len(mine), dtype=np.uint64)
             avma = addresses[mine]
             for start, size, loaded in place_module(index, name, symbols, self.sections):
@@ -125,9 +129,11 @@ class KernelSymbols(msgspec.Struct, frozen=True):
             avma, end = addresses[where], one.start + one.length
             inside = (avma >= np.uint64(one.start)) & (avma < np.uint64(end))
             inside &= merge.reason[where] == OUTSIDE_TEXT
-            index = open_index(file, cache)
+            index = opened(merge, file, name, cache) if inside.any() else None
+            if index is None:
+                continue
             text = next((section for section in index.sections() if section[0] == ".text"), None)
-            if inside.any() and text:
+            if text:
                 svma = avma[inside] - np.uint64(one.start) + np.uint64(text[1])
                 found = index.resolve(svma)
                 merge.add(where[inside], found, name, inlines=index.has_inlines)
@@ -181,5 +187,28 @@ def _kallsyms(
 
 
 def open_index(path: Path, cache: Path | None) -> SymbolIndex:
-    """The symbol index of an ELF file, through the cache folder if given. Raises NativeError."""
+    """The symbol index of an ELF file, through the cache folder if given. Raises NativeError where
+    it is none; symbols serve where its debug information is damaged."""
     return SymbolIndex.open(str(path), None if cache is None else str(cache))
+
+
+def open_whole(path: Path, cache: Path | None) -> SymbolIndex:
+    """That of a kernel, with all of its debug information: everything is measured by it. Raises
+    NativeError."""
+    index = open_index(path, cache)
+    if index.unread is not None:
+        raise NativeError(f"{path} is damaged ({index.unread}): copy, download or build it again")
+    return index
+
+
+def opened(merge: Merge, path: Path, name: str, cache: Path | None) -> SymbolIndex | None:
+    """That of the file of one object among many, told to ``merge`` by ``name`` if it cannot be read
+    as a whole; None if it cannot be at all."""
+    try:
+        index = open_index(path, cache)
+    except NativeError as error:
+        merge.tell(name, str(error))
+        return None
+    if index.unread is not None:
+        merge.tell(name, index.unread)
+    return index

@@ -33,6 +33,8 @@ class Merge:
         self._length = np.zeros(len(addresses), dtype=np.int64)
         #: whether the inlined functions of an object are known
         self._inlines: dict[str, bool] = {}
+        #: of an object, why its file was not read as a whole
+        self._unread: dict[str, str] = {}
         self._symbol = np.zeros(len(addresses), dtype=np.uint32)
         self.reason = np.zeros(len(addresses), dtype=np.uint8)
 
@@ -44,6 +46,10 @@ class Merge:
         self._length[where] = 0
         self._symbol[where] = 0
         self.reason[where] = reason
+
+    def tell(self, name: str, why: str) -> None:
+        """The file of an object was not read as a whole."""
+        self._unread.setdefault(name, why)
 
     def add(self, where: Positions, part: Resolution, name: str, *, inlines: bool = False) -> None:
         """Give the addresses at `where` the chains of `part`, whose functions belong to `name`.
@@ -97,6 +103,7 @@ class Merge:
             address=self._addresses,
             reasons=reasons(),
             blind=sorted(name for name, known in self._inlines.items() if not known),
+            unread=[f"{name}: {why}" for name, why in self._unread.items()],
         )
 
 

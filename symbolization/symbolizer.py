@@ -1,8 +1,10 @@
 """The one symbolizer: the chains of all places that a collector saw, wherever they lie."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from profdiff.base import bounded
 from profdiff.base.errors import InputError
@@ -14,7 +16,7 @@ from profdiff.symbolization._native import (
 )
 from profdiff.symbolization.binaries import Binaries
 from profdiff.symbolization.chains import Chains
-from profdiff.symbolization.kernel_chains import KernelSymbols, open_index
+from profdiff.symbolization.kernel_chains import KernelSymbols, opened
 from profdiff.symbolization.merge import Merge, Positions, reason_column
 from profdiff.symbolization.places import Object, Places
 
@@ -30,7 +32,8 @@ def symbolize(
     """The chain of each of N places, in their order. ``cache``: the folder of symbol indexes.
 
     Without a debug ELF the kernel's chains have one frame each, from kallsyms alone. Raises
-    InputError when a file is damaged.
+    InputError when the kernel's debug ELF is damaged; of another file its symbols serve, if
+    anything does, and the chains tell it.
     """
     merge = Merge(places.address)
     try:
@@ -80,8 +83,8 @@ def _code(
     for owner, (guest, path) in enumerate(files.items()):
         mine = (reason == 0) & (owners == owner)
         if mine.any():
-            index, name = open_index(path, cache), guest.rsplit("/", 1)[-1]
-            merge.add(where[mine], index.resolve(svma[mine]), name, inlines=index.has_inlines)
+            name = guest.rsplit("/", 1)[-1]
+            _resolved(merge, where[mine], svma[mine], [path], name, cache)
 
 
 def _file(
@@ -93,12 +96,33 @@ def _file(
     binaries: Binaries,
     cache: Path | None,
 ) -> None:
-    svma, inside = file_offsets_to_svma(str(found), places.address[where])
+    name = path.rsplit("/", 1)[-1] or path
+    try:
+        svma, inside = file_offsets_to_svma(str(found), places.address[where])
+    except NativeError as error:
+        merge.tell(name, str(error))
+        merge.fail(where, reason_column("unreadable", where))
+        return
     merge.fail(where[~inside], reason_column("outside-text", where[~inside]))
     if inside.any():
-        index = open_index(binaries.debug_file(found), cache)
-        part, name = index.resolve(svma[inside]), path.rsplit("/", 1)[-1] or path
-        merge.add(where[inside], part, name, inlines=index.has_inlines)
+        files = dict.fromkeys([binaries.debug_file(found), found])
+        _resolved(merge, where[inside], svma[inside], files, name, cache)
+
+
+def _resolved(
+    merge: Merge,
+    where: Positions,
+    svma: NDArray[np.uint64],
+    files: Iterable[Path],
+    name: str,
+    cache: Path | None,
+) -> None:
+    """By the first of an object's files that can be read."""
+    for file in files:
+        if index := opened(merge, file, name, cache):
+            merge.add(where, index.resolve(svma), name, inlines=index.has_inlines)
+            return
+    merge.fail(where, reason_column("unreadable", where))
 
 
 def _jit(merge: Merge, where: Positions, places: Places, perf_map: Path | None) -> None:
@@ -108,5 +132,7 @@ def _jit(merge: Merge, where: Positions, places: Places, perf_map: Path | None) 
     try:
         ranges = SymbolRanges.parse_perf_map(bounded.read(perf_map, _MAX_PERF_MAP))
     except OSError as error:
-        raise InputError(f"cannot read {perf_map}: {error.strerror}") from error
+        merge.tell(perf_map.name, f"cannot read {perf_map}: {error.strerror}")
+        merge.fail(where, reason_column("no-map", where))
+        return
     merge.add(where, ranges.resolve(places.address[where]), perf_map.name)

@@ -187,6 +187,7 @@ def _labels(context: click.Context) -> list[str]:
 
 def _functions(sessions: Iterable[Session]) -> set[str]:
     """The functions that kernels of the sessions executed, by their kept chains."""
+    from profdiff.profile.function_identity import Function
     from profdiff.symbolization.chains import Chains
 
     found: set[str] = set()
@@ -194,7 +195,8 @@ def _functions(sessions: Iterable[Session]) -> set[str]:
         for kernel in session.manifest.kernels:
             if kernel.symbols:
                 chains = Chains.load(session.path(kernel.symbols))
-                found |= {chains.strings[name] for name in set(chains.function_name.tolist())}
+                texts = {chains.strings[name] for name in set(chains.function_name.tolist())}
+                found |= {Function.of(text, "", "", False).name for text in texts}
     return found
 
 

@@ -84,6 +84,6 @@ def _functions(
     known = chains.function_name, chains.function_object, chains.function_file, in_kernel
     columns = zip(*(column.tolist() for column in known), strict=True)
     for row, (name, owner, file, kernel) in enumerate(columns):
-        function = Function(fold(strings[name])[0], strings[owner], strings[file], kernel)
+        function = Function.of(strings[name], strings[owner], strings[file], kernel)
         numbers[row] = seen.setdefault(function, len(seen))
     return list(seen), numbers

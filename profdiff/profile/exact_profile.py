@@ -40,14 +40,14 @@ def exact_profile(
     chains, counts = addresses.chains, addresses.counts
     flat = partial(Profile.from_chains, chains, counts, addresses.metrics)
     if len(trees) < len(runs):
-        return replace(flat(), addresses=(addresses,), remarks=[_FLAT])
+        return replace(flat(), addresses=(addresses,), remarks=[_FLAT, *chains.remarks])
     for run, tree in enumerate(trees):
         if unequal := tree.unequal(counts[:, run, 0]):
             remark = (
                 f"the call tree of run {run + 1} does not add up to the counts at {unequal:,} of "
                 f"{len(counts):,} addresses: callers are NOT shown (please report this)"
             )
-            return replace(flat(), addresses=(addresses,), remarks=[remark])
+            return replace(flat(), addresses=(addresses,), remarks=[remark, *chains.remarks])
     if read is not None:
         addresses = replace(addresses, trees=partial(_trees, read, rows))
     functions = addresses.functions
@@ -57,7 +57,7 @@ def exact_profile(
     return replace(
         Profile.merged(profiles),
         addresses=(addresses,),
-        remarks=[_REFUSED.format(refused)] if refused else [],
+        remarks=[*([_REFUSED.format(refused)] if refused else []), *chains.remarks],
         identical=bool((counts == counts[:, :1]).all()),
     )
 

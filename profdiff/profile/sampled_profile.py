@@ -49,7 +49,7 @@ def perf_profile(
         calls=None,
         inlines_visible=chains.inlines_visible,
         identical=False,
-        remarks=remarks(data),
+        remarks=[*remarks(data), *chains.remarks],
         rates=_rates(data),
         taken=data.statistics["samples"],
         lost=_lost(data),
@@ -221,8 +221,8 @@ def _text_functions(
         strict=True,
     )
     for row, (symbol, owner, kernel, unnamed) in enumerate(columns):
-        name, suffix = fold(symbol)
-        function = Function(name, owner, "", kernel)
+        suffix = fold(symbol)[1]
+        function = Function.of(symbol, owner, "", kernel)
         if unnamed:
             # What profdiff itself wrote keeps its reason.
             told = symbol.removeprefix("[unresolved: ").removesuffix("]")

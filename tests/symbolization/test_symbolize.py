@@ -265,3 +265,63 @@ def test_a_damaged_debug_elf_is_an_input_error(tmp_path: Path, kernel: Path) -> 
     cut.write_bytes(kernel.read_bytes()[:3000])
     with pytest.raises(InputError, match="vmlinux is damaged"):
         run([LINK], debug_elf=cut)
+
+
+@pytest.mark.build
+def test_a_damaged_debug_elf_is_an_error_also_if_only_its_dwarf_is(
+    tmp_path: Path, kernel: Path
+) -> None:
+    damaged = tmp_path / "vmlinux"
+    _without_abbreviations(kernel, damaged)
+    with pytest.raises(InputError, match=r"vmlinux is damaged \(unit at 0x0 of \.debug_info: "):
+        run([LINK], debug_elf=damaged)
+
+
+@pytest.mark.build
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_damaged_module_does_not_cost_the_kernel(
+    whole: bool, tmp_path: Path, kernel: Path, module: Path
+) -> None:
+    """Its symbols serve, or else kallsyms; a remark tells it."""
+    damaged = tmp_path / "mod.ko"
+    _without_abbreviations(module, damaged)
+    if not whole:
+        damaged.write_bytes(damaged.read_bytes()[:3000])
+    start = 0xFFFFFFFFC0000000
+    schedule = SymbolIndex.open(str(kernel)).symbol_address("schedule")
+    assert schedule is not None
+    kallsyms = f"{schedule:x} T schedule\n{start:x} t mod_run\t[mod]\n".encode()
+    result = run(
+        [schedule, start + 4],
+        debug_elf=kernel,
+        kallsyms=kallsyms,
+        module_files={"mod": damaged},
+        sections=f"mod .text {start:x}\n".encode(),
+    )
+    assert names(result, 0)[0] == "vmlinux:schedule"
+    assert names(result, 1) == ["mod:mod_run"]
+    assert [line.partition(": ")[0] for line in result.unread] == ["mod"]
+    (remark,) = result.remarks
+    assert remark.startswith("not all of these files could be read: mod: ")
+    result.save(tmp_path / "chains.npz")
+    assert Chains.load(tmp_path / "chains.npz").remarks == [remark]
+
+
+def _without_abbreviations(source: Path, target: Path) -> None:
+    target.write_bytes(source.read_bytes())
+    empty = target.with_suffix(".abbreviations")
+    empty.write_bytes(bytes(64))
+    command = ["objcopy", f"--update-section=.debug_abbrev={empty}", target]
+    subprocess.run(command, check=True)
+
+
+@pytest.mark.build
+def test_a_program_of_another_kind_does_not_cost_the_others(tmp_path: Path) -> None:
+    """A guest may run one of 32 bits; its code is of no object."""
+    flags = ["-shared", "-nostdlib"]
+    good = build(tmp_path, "good.so", "int f(int x) { return x * 3 + 1; }", *flags)
+    other = tmp_path / "other"
+    other.write_bytes(b"\x7fELF\x01" + good.read_bytes()[5:])
+    code = np.zeros((1, 16), np.uint8)
+    result = run([0x401000], code=code, user_files={"/bin/a": other, "/bin/b": good})
+    assert result.reasons[result.reason[0]] == "no-object"

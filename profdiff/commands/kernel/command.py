@@ -189,7 +189,7 @@ def _tell_of(files: KernelFiles | None, name: str) -> None:
     not belong together."""
     from profdiff.collectors.kernels.kinds.spec import NO_DEBUG_ELF
     from profdiff.recording.plan import describe_kernel
-    from profdiff.symbolization.kernel_chains import open_index
+    from profdiff.symbolization.kernel_chains import open_whole
 
     if files is None:
         return
@@ -200,7 +200,7 @@ def _tell_of(files: KernelFiles | None, name: str) -> None:
         return
     if not files.debug_elf:
         tell(f"{name} has {NO_DEBUG_ELF}")
-    elif not open_index(files.debug_elf, symbol_cache()).has_inlines:
+    elif not open_whole(files.debug_elf, symbol_cache()).has_inlines:
         tell(
             f"{files.debug_elf} has no DWARF: inlined functions are not visible (build the kernel "
             "with CONFIG_DEBUG_INFO_DWARF5)"

@@ -68,6 +68,17 @@ impl Error {
         }
     }
 
+    /// What is wrong, without the file and what to do.
+    pub(crate) fn what(&self) -> String {
+        match self {
+            Error::Damaged { what, .. } => what.clone(),
+            Error::TooLarge { what, declared, .. } => format!("{what} declares {declared} bytes"),
+            Error::TooCostly { .. } => "it asks for far more than an honest file needs".into(),
+            Error::Read { source, .. } => source.to_string(),
+            Error::Kind { found, .. } => found.clone(),
+        }
+    }
+
     pub(crate) fn not_elf(path: &Path, found: impl ToString) -> Self {
         Error::Kind {
             path: path.into(),

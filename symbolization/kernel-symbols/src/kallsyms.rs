@@ -137,8 +137,10 @@ impl Kallsyms {
                 Some(symbol) => {
                     let key = u64::from(symbol.name.start) + 1;
                     let name = self.name(symbol);
-                    let name = out.string(key, || String::from_utf8_lossy(name).into_owned());
-                    out.symbol(name, 0, 0);
+                    let text = || String::from_utf8_lossy(name).into_owned();
+                    let symbol = out.string(key, text);
+                    let name = out.name(key, text);
+                    out.symbol(name, symbol, 0, 0, 0);
                 }
                 None => out.unresolved(Reason::OutsideText),
             }

@@ -43,8 +43,10 @@ impl SymbolRanges {
             let last = after.checked_sub(1).map(|row| (row, &self.ranges[row]));
             match last.filter(|(_, (start, length, _))| address.0 - start < *length) {
                 Some((row, (_, _, name))) => {
-                    let name = out.string(row as u64 + 1, || name.clone());
-                    out.symbol(name, 0, 0);
+                    let key = row as u64 + 1;
+                    let symbol = out.string(key, || name.clone());
+                    let name = out.name(key, || name.clone());
+                    out.symbol(name, symbol, 0, 0, 0);
                 }
                 None => out.unresolved(Reason::NoSymbol),
             }

@@ -1,5 +1,7 @@
 use std::collections::HashMap;
 
+use crate::names::demangled_rust;
+
 /// Why an address has a chain, or has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -28,11 +30,13 @@ pub enum Reason {
     Unnamed = 10,
     /// In the kernel, of which the recording hides where it was (kptr_restrict).
     HiddenKernel = 11,
+    /// In a file that cannot be read.
+    Unreadable = 12,
 }
 
 impl Reason {
     /// Names of the reasons, by code.
-    pub const NAMES: [&'static str; 12] = [
+    pub const NAMES: [&'static str; 13] = [
         "resolved",
         "no-symbol",
         "outside-text",
@@ -45,6 +49,7 @@ impl Reason {
         "hypervisor",
         "unnamed",
         "hidden-kernel",
+        "unreadable",
     ];
 }
 
@@ -86,6 +91,9 @@ pub(crate) struct ResolutionBuilder {
     frames: HashMap<(u32, bool, u32, u32), u32>,
 }
 
+/// What tells the keys of functions' names from those of other strings.
+const NAME: u64 = 1 << 63;
+
 impl Default for ResolutionBuilder {
     fn default() -> Self {
         let out = Resolution {
@@ -108,6 +116,17 @@ impl ResolutionBuilder {
         let strings = &mut self.out.strings;
         *self.strings.entry(key).or_insert_with(|| {
             strings.push(text());
+            (strings.len() - 1) as u32
+        })
+    }
+
+    /// The name of a function by the key of what its symbol says. Of Rust it is demangled; of C++,
+    /// what a name stands for also depends on which others there are.
+    pub(crate) fn name(&mut self, key: u64, text: impl FnOnce() -> String) -> u32 {
+        let strings = &mut self.out.strings;
+        *self.strings.entry(key | NAME).or_insert_with(|| {
+            let text = text();
+            strings.push(demangled_rust(&text).unwrap_or(text));
             (strings.len() - 1) as u32
         })
     }
@@ -139,10 +158,11 @@ impl ResolutionBuilder {
     }
 
     /// The present address is done: it has one frame, of a function that is known by a symbol alone.
-    pub(crate) fn symbol(&mut self, name: u32, file: u32, line: u32) {
-        let function = self.function(name, file, 0);
+    /// `declared`: the file that it begins in.
+    pub(crate) fn symbol(&mut self, name: u32, symbol: u32, declared: u32, file: u32, line: u32) {
+        let function = self.function(name, declared, 0);
         self.frame(function, false, file, line);
-        self.resolved(name);
+        self.resolved(symbol);
     }
 
     /// The present address is done; it has the frames added since the one before.

@@ -38,7 +38,10 @@ pub fn statements(path: &Path, ranges: &[(Svma, Svma)]) -> Result<Statements> {
     let budget = Budget::new(path, packed, bytes.len());
     let elf = Elf::parse(path, &bytes)?;
     let data = DebugData::load(path, &elf, &budget)?;
-    let debug = Debug::new(&data, &budget)?;
+    let debug = Debug::new(&data, &elf, &budget)?;
+    if let Some(unread) = &debug.unread {
+        return Err(Error::damaged(path, unread));
+    }
     let found: Vec<Unit> = debug
         .headers
         .par_iter()

@@ -45,21 +45,22 @@ struct Mapping {
 /// bases. But the instructions' bytes are: a base is right where the recorded bytes are those of
 /// the object. Bases are found page by page, the page with the most instructions first; then each
 /// instruction goes to the object that has its bytes, among those that are needed to explain its
-/// page. A file that is not an ELF file is an error.
+/// page. None comes from a file that cannot be read as an ELF file.
 pub fn place_user(paths: &[PathBuf], instructions: &[Instruction<'_>]) -> Result<Vec<Placed>> {
     let mut objects: Vec<Object> = Vec::new();
     for (number, path) in paths.iter().enumerate() {
         let bytes = FileBytes::open(path)?;
-        let elf = Elf::parse(path, &bytes)?;
-        let segments = elf.code(&bytes)?;
-        let segments = segments
-            .iter()
-            .map(|code| (code.svma, code.bytes.to_vec()))
-            .collect();
-        let object = Object {
-            number: number as u32,
-            fixed: elf.is_fixed(),
-            segments,
+        let read = |elf: Elf<'_>| {
+            let segments = elf.code(&bytes)?.into_iter();
+            Ok(Object {
+                number: number as u32,
+                fixed: elf.is_fixed(),
+                segments: segments.map(|one| (one.svma, one.bytes.to_vec())).collect(),
+            })
+        };
+        // One of 32 bits, or a damaged one, takes nothing from the others.
+        let Ok(object) = Elf::parse(path, &bytes).and_then(read) else {
+            continue;
         };
         // The same file under a second name (busybox's applets, hard links) says nothing new.
         if !objects

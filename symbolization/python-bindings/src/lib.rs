@@ -47,8 +47,9 @@ mod _native {
     };
     #[pymodule_export]
     use crate::symbols::{
-        elf_build_id, elf_code, elf_data, elf_debug_info, file_offsets_to_svma, place_module,
-        place_user, reasons, statements, Kallsyms, Resolution, SymbolIndex, SymbolRanges,
+        demangled, elf_build_id, elf_code, elf_data, elf_debug_info, file_offsets_to_svma,
+        place_module, place_user, reasons, statements, Kallsyms, Resolution, SymbolIndex,
+        SymbolRanges,
     };
 
     #[pymodule_init]

@@ -79,6 +79,11 @@ impl SymbolIndex {
         self.0.has_inlines()
     }
 
+    #[getter]
+    fn unread(&self) -> Option<String> {
+        self.0.unread()
+    }
+
     fn symbol_address(&self, name: &str) -> Option<u64> {
         self.0.symbol_address(name).map(|address| address.0)
     }
@@ -108,6 +113,13 @@ impl SymbolIndex {
             PyArray1::from_iter(py, ranges.iter().map(|(_, end)| end.0)),
         )
     }
+}
+
+/// What mangled names stand for; others as they are.
+#[pyfunction]
+pub(crate) fn demangled(names: Vec<String>) -> Vec<String> {
+    let demangled = |name: String| ks::demangled(&name).unwrap_or(name);
+    names.into_iter().map(demangled).collect()
 }
 
 /// The code of an ELF file in ranges of addresses.

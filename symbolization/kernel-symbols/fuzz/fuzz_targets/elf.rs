@@ -2,8 +2,8 @@
 #![no_main]
 
 use kernel_symbols::{
-    elf_build_id, elf_code, elf_data, elf_debug_info, file_offsets_to_svma, place_module,
-    place_user, statements, Avma, Instruction, Kallsyms, Svma, SymbolIndex,
+    demangled, elf_build_id, elf_code, elf_data, elf_debug_info, file_offsets_to_svma,
+    place_module, place_user, statements, Avma, Instruction, Kallsyms, Svma, SymbolIndex,
 };
 use kernel_symbols_fuzz::file;
 use libfuzzer_sys::fuzz_target;
@@ -29,6 +29,9 @@ fuzz_target!(|data: &[u8]| {
     }
     let resolution = index.resolve(&addresses);
     assert_eq!(resolution.reason.len(), addresses.len());
+    for name in &resolution.strings {
+        let _ = demangled(name);
+    }
     let ranges: Vec<_> = index
         .symbol_ranges(&addresses)
         .iter()

@@ -1,5 +1,4 @@
 use std::borrow::Cow;
-use std::fmt::{self, Write};
 
 use gimli::constants as dw;
 use gimli::AttributeValue;
@@ -8,19 +7,14 @@ use super::sections::OpenUnit;
 use super::table::ATTRIBUTE;
 use super::{Debug, Failure, Slice};
 use crate::budget::Account;
-
-/// A mangled name that stands for more bytes stays mangled. Rust's names refer back to their own
-/// parts, so that 100 bytes can stand for gigabytes. The longest name of this project's own libraries
-/// has 2,600 bytes.
-const MOST_NAME_BYTES: usize = 64 << 10;
-
-/// The steps that a byte of a demangled name may take: the demangler descends through empty parts.
-const STEPS_PER_BYTE: usize = 16;
+use crate::names::is_mangled;
 
 /// What an entry, or the entries that it refers to, says of a function.
 #[derive(Default)]
 pub(crate) struct Declaration<'d> {
     pub(crate) name: Option<Slice<'d>>,
+    /// The entry that has the name.
+    pub(crate) named: Option<gimli::DebugInfoOffset>,
     pub(crate) linkage_name: Option<Slice<'d>>,
     pub(crate) file: Option<File>,
     pub(crate) line: u32,
@@ -58,6 +52,7 @@ impl<'d> Declaration<'d> {
         debug: &Debug<'d>,
         unit: &OpenUnit<'d>,
         attribute: &gimli::Attribute<Slice<'d>>,
+        entry: gimli::UnitOffset,
         own: bool,
         account: &mut Account<'_>,
     ) -> Result<(), Failure> {
@@ -67,7 +62,10 @@ impl<'d> Declaration<'d> {
             Ok::<_, Failure>(text)
         };
         match attribute.name() {
-            dw::DW_AT_name if self.name.is_none() => self.name = text()?,
+            dw::DW_AT_name if self.name.is_none() => {
+                self.name = text()?;
+                self.named = entry.to_debug_info_offset(&unit.unit.header);
+            }
             dw::DW_AT_linkage_name if self.linkage_name.is_none() => self.linkage_name = text()?,
             dw::DW_AT_decl_file if self.file.is_none() => {
                 if let AttributeValue::FileIndex(index) = attribute.value() {
@@ -87,6 +85,22 @@ impl<'d> Declaration<'d> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// The mangled name, if there is one of a kind that is known; else the name in its scopes.
+    pub(crate) fn whole_name(
+        &self,
+        debug: &Debug<'d>,
+        unit: &OpenUnit<'d>,
+        account: &mut Account<'_>,
+    ) -> Result<Cow<'d, [u8]>, Failure> {
+        let linkage = self.linkage_name.map(|name| name.slice());
+        match (self.name, self.named) {
+            _ if linkage.is_some_and(is_mangled) => {}
+            (Some(name), Some(named)) => return debug.scoped(unit, named, name, account),
+            _ => {}
+        }
+        Ok(Cow::Borrowed(linkage.unwrap_or_default()))
     }
 
     /// Follow `DW_AT_abstract_origin` and `DW_AT_specification` from entry to entry. Where one
@@ -131,7 +145,7 @@ impl<'d> Declaration<'d> {
                     }
                     _ => {
                         let own = std::ptr::eq(unit, own);
-                        self.take(debug, unit, &attribute, own, account)?;
+                        self.take(debug, unit, &attribute, offset, own, account)?;
                     }
                 }
             }
@@ -140,36 +154,6 @@ impl<'d> Declaration<'d> {
                 None => return Ok(()),
             }
         }
-        Ok(())
-    }
-
-    /// The name that a person knows the function by. Rust's short names (`new`) say too little.
-    pub(crate) fn display_name(&self, account: &mut Account<'_>) -> Result<Cow<'d, [u8]>, Failure> {
-        if let Some(linkage) = self.linkage_name.and_then(|name| name.to_string().ok()) {
-            if let Ok(name) = rustc_demangle::try_demangle(linkage) {
-                let mut out = Name(String::new());
-                let whole = write!(out, "{name:#}").is_ok();
-                account.spend(out.0.len() * STEPS_PER_BYTE)?;
-                if whole {
-                    return Ok(Cow::Owned(out.0.into_bytes()));
-                }
-                return Ok(Cow::Borrowed(linkage.as_bytes()));
-            }
-        }
-        let name = self.name.or(self.linkage_name);
-        Ok(Cow::Borrowed(name.map_or(&[], |name| name.slice())))
-    }
-}
-
-/// Text of at most `MOST_NAME_BYTES`; writing more is an error.
-struct Name(String);
-
-impl fmt::Write for Name {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        if self.0.len() + text.len() > MOST_NAME_BYTES {
-            return Err(fmt::Error);
-        }
-        self.0.push_str(text);
         Ok(())
     }
 }

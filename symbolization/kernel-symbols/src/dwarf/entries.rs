@@ -68,13 +68,14 @@ impl<'a, 'd> Entries<'a, 'd> {
     pub(crate) fn new(
         header: &'a UnitHeader<Slice<'d>>,
         abbreviations: &'a Abbreviations,
+        types_hold_none: bool,
         account: &mut Account<'_>,
     ) -> Result<Self, Failure> {
         let start = header.root_offset();
         let mut entries = Entries {
             header,
             abbreviations,
-            types_hold_none: false,
+            types_hold_none,
             start: start.0,
             bytes: header.range_from(start..)?.slice(),
             at: 0,
@@ -86,19 +87,7 @@ impl<'a, 'd> Entries<'a, 'd> {
             return Ok(entries);
         };
         account.spend(1 + abbreviation.attributes().len() * ATTRIBUTE)?;
-        for spec in abbreviation.attributes() {
-            if let AttributeValue::Language(language) = root.read_attribute(*spec)?.value() {
-                entries.types_hold_none = matches!(
-                    language,
-                    dw::DW_LANG_C
-                        | dw::DW_LANG_C89
-                        | dw::DW_LANG_C99
-                        | dw::DW_LANG_C11
-                        | dw::DW_LANG_C17
-                        | dw::DW_LANG_Mips_Assembler
-                );
-            }
-        }
+        root.skip_attributes(abbreviation.attributes())?;
         let end = root.next_offset();
         entries.leave(end, None, abbreviation.has_children(), (NONE, 0));
         Ok(entries)

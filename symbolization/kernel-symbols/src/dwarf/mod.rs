@@ -11,6 +11,7 @@ mod failure;
 mod lines;
 mod paths;
 mod place;
+mod scopes;
 mod sections;
 mod table;
 mod unit;

@@ -1,5 +1,5 @@
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -8,9 +8,11 @@ use rayon::prelude::*;
 
 use super::abbreviations;
 use super::paths::Paths;
+use super::scopes::{self, Scopes};
 use super::{Failure, Slice};
 use crate::budget::{Account, Budget};
 use crate::elf::Elf;
+use crate::names::is_mangled;
 use crate::{Error, Result};
 
 /// The debug sections of a file, unpacked and relocated.
@@ -52,33 +54,49 @@ impl<'d> DebugData<'d> {
 pub(crate) struct OpenUnit<'d> {
     pub(crate) unit: gimli::Unit<Slice<'d>>,
     pub(crate) paths: Paths<'d>,
+    /// It is written in C or assembly, whose functions are declared in nothing.
+    pub(crate) is_c: bool,
+    /// Made when first asked for; none where they cannot be read.
+    scopes: OnceLock<Option<Scopes<'d>>>,
 }
 
 /// All compilation units of a file.
 pub(crate) struct Debug<'d> {
-    pub(crate) path: &'d Path,
     pub(crate) budget: &'d Budget,
     pub(crate) dwarf: gimli::Dwarf<Slice<'d>>,
     pub(crate) headers: Vec<gimli::UnitHeader<Slice<'d>>>,
+    /// Why units behind these are not known.
+    pub(crate) unread: Option<String>,
     /// Units that other units refer to (link-time optimisation, dwz), parsed when first needed.
     referred: Vec<OnceLock<Option<Box<OpenUnit<'d>>>>>,
     /// Line programs that a unit has decoded or is decoding.
     programs: Mutex<HashSet<usize>>,
+    elf: &'d Elf<'d>,
+    /// The mangled symbols by their address, sought when first asked for.
+    symbols: OnceLock<HashMap<u64, &'d [u8]>>,
 }
 
 impl<'d> Debug<'d> {
-    pub(crate) fn new(data: &'d DebugData<'_>, budget: &'d Budget) -> Result<Self> {
+    pub(crate) fn new(
+        data: &'d DebugData<'_>,
+        elf: &'d Elf<'d>,
+        budget: &'d Budget,
+    ) -> Result<Self> {
         let mut dwarf = gimli::Dwarf::load(|id| Ok::<_, gimli::Error>(data.section(id)))
             .map_err(|error| Error::damaged(&data.path, error))?;
         let mut headers = Vec::new();
         let mut units = dwarf.units();
-        while let Some(header) = units.next().map_err(|error| {
-            Error::damaged(
-                &data.path,
-                format!("unit {} of .debug_info: {error}", headers.len()),
-            )
-        })? {
-            headers.push(header);
+        let mut unread = None;
+        loop {
+            match units.next() {
+                Ok(Some(header)) => headers.push(header),
+                Ok(None) => break,
+                Err(error) => {
+                    let number = headers.len();
+                    unread = Some(format!("unit {number} of .debug_info: {error}"));
+                    break;
+                }
+            }
         }
         let tables = headers.iter().map(|header| header.debug_abbrev_offset().0);
         let section = data.section(SectionId::DebugAbbrev).slice();
@@ -86,12 +104,14 @@ impl<'d> Debug<'d> {
         dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::Duplicates);
         let referred = headers.iter().map(|_| OnceLock::new()).collect();
         Ok(Debug {
-            path: &data.path,
             budget,
             dwarf,
             headers,
+            unread,
             referred,
             programs: Mutex::default(),
+            elf,
+            symbols: OnceLock::new(),
         })
     }
 
@@ -104,10 +124,69 @@ impl<'d> Debug<'d> {
         let paths = Paths::new(&mut unit);
         let texts = [unit.name, unit.comp_dir].into_iter().flatten();
         let length: usize = texts.map(|text| text.len()).sum();
-        let root = unit.entries_raw(None)?.read_abbreviation()?;
-        let attributes = root.map_or(0, |root| root.attributes().len());
-        account.spend(size_of::<OpenUnit<'_>>() + paths.cost() + length + attributes)?;
-        Ok(OpenUnit { unit, paths })
+        let mut entries = unit.entries_raw(None)?;
+        let root = entries.read_abbreviation()?;
+        let attributes = root.map_or(&[][..], |root| root.attributes());
+        let mut is_c = false;
+        for spec in attributes {
+            is_c |= scopes::is_c(entries.read_attribute(*spec)?.value());
+        }
+        let own = size_of::<OpenUnit<'_>>() + paths.cost();
+        account.spend(own + length + attributes.len())?;
+        Ok(OpenUnit {
+            unit,
+            paths,
+            is_c,
+            scopes: OnceLock::new(),
+        })
+    }
+
+    /// The whole name of a function that has no mangled one: `own`, in what `named` is declared in,
+    /// which is the entry that has the name.
+    pub(crate) fn scoped(
+        &self,
+        unit: &OpenUnit<'d>,
+        named: gimli::DebugInfoOffset,
+        own: Slice<'d>,
+        account: &mut Account<'_>,
+    ) -> std::result::Result<Cow<'d, [u8]>, Failure> {
+        let short = Cow::Borrowed(own.slice());
+        let here = named.to_unit_offset(&unit.unit.header);
+        let found = here.map(|offset| (unit, offset));
+        let Some((unit, offset)) = found.or_else(|| self.unit_at(named)) else {
+            return Ok(short);
+        };
+        if unit.is_c {
+            return Ok(short);
+        }
+        let scopes = unit.scopes.get_or_init(|| {
+            // A budget that is exhausted here stays so: the reader's next step fails.
+            let mut account = Account::new(self.budget);
+            let scopes = Scopes::of(&self.dwarf, &unit.unit, &mut account).ok()?;
+            account.settle().ok()?;
+            Some(scopes)
+        });
+        match scopes {
+            Some(scopes) => Ok(Cow::Owned(scopes.name(offset, own, account)?)),
+            None => Ok(short),
+        }
+    }
+
+    /// The mangled symbol of a function at `address`, without the suffix of a compiler's copy.
+    pub(crate) fn mangled_at(&self, address: u64) -> Option<&'d [u8]> {
+        let symbols = self.symbols.get_or_init(|| {
+            let mut account = Account::new(self.budget);
+            let symbols = self.elf.symbols(&mut account);
+            let paid = account.settle();
+            let mut symbols = symbols.unwrap_or_default();
+            symbols.retain(|one| paid.is_ok() && is_mangled(one.name));
+            // The preferred one comes last, and stays.
+            symbols.sort_by_key(|one| std::cmp::Reverse((one.rank, one.name)));
+            symbols.iter().map(|one| (one.address, one.name)).collect()
+        });
+        let name = symbols.get(&address)?;
+        let end = name.iter().position(|byte| *byte == b'.');
+        Some(&name[..end.unwrap_or(name.len())])
     }
 
     /// Whether nobody asked for this line program before.

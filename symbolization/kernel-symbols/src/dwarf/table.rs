@@ -64,6 +64,33 @@ pub(crate) const RANGE: usize = 96;
 pub(crate) const ROW: usize = 64;
 
 impl<'d> UnitTable<'d> {
+    /// Give functions of which no file is declared (lambdas, and all in line tables alone) the one
+    /// that their code is from: where they call what is inlined into them, or their own lines are.
+    pub(crate) fn files_by_lines(&mut self) {
+        let (functions, nodes) = (&mut self.functions, &self.nodes);
+        if functions.iter().all(|function| function.file != 0) {
+            return;
+        }
+        let mut name = |node: u32, file: u32| {
+            let function = nodes.get(node as usize).map(|node| node.function);
+            let function = function.and_then(|number| functions.get_mut(number as usize));
+            if let Some(function) = function.filter(|one| one.file == 0 && file != END) {
+                function.file = file;
+            }
+        };
+        for node in nodes {
+            name(node.parent, node.call_file);
+        }
+        let mut rows: Vec<&Row> = self.rows.iter().collect();
+        rows.sort_by_key(|row| row.address);
+        for segment in &self.segments {
+            let after = rows.partition_point(|row| row.address <= segment.start);
+            if let Some(row) = after.checked_sub(1).and_then(|at| rows.get(at)) {
+                name(segment.node, row.file);
+            }
+        }
+    }
+
     pub(crate) fn string(
         &mut self,
         text: Cow<'d, [u8]>,

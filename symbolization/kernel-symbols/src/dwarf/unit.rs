@@ -12,6 +12,7 @@ use super::table::{Function, Node, UnitTable, ATTRIBUTE, NONE, RANGE, RANGE_STEP
 use super::{Debug, Failure};
 use crate::budget::Account;
 use crate::flatten::{flatten, Segment};
+use crate::names::is_mangled;
 
 /// How many functions may be inlined into each other: an address's chain has a frame for each.
 /// Kernels reach 17, programs in Rust 29.
@@ -64,6 +65,9 @@ impl<'a, 'd> UnitReader<'a, 'd> {
             reader.account.spend(rows.len() * ROW)?;
             reader.table.rows = rows;
         }
+        if !unit.is_c {
+            reader.table.files_by_lines();
+        }
         reader.account.settle()?;
         Ok(reader.table)
     }
@@ -88,7 +92,7 @@ impl<'a, 'd> UnitReader<'a, 'd> {
         let (debug, unit) = (self.debug, self.unit);
         let header = unit.unit.header;
         let abbreviations = &unit.unit.abbreviations;
-        let mut entries = Entries::new(&header, abbreviations, &mut self.account)?;
+        let mut entries = Entries::new(&header, abbreviations, unit.is_c, &mut self.account)?;
         while let Some(found) = entries.next_function(&mut self.account)? {
             let mut entry = header.entries_raw(abbreviations, Some(found.offset))?;
             let Some(abbreviation) = entry.read_abbreviation()? else {
@@ -102,7 +106,7 @@ impl<'a, 'd> UnitReader<'a, 'd> {
                 let attribute = entry.read_attribute(*spec)?;
                 if !place.take(&debug.dwarf, &unit.unit, &attribute)? {
                     let account = &mut self.account;
-                    declaration.take(debug, unit, &attribute, true, account)?;
+                    declaration.take(debug, unit, &attribute, found.offset, true, account)?;
                 }
             }
             let mut sibling = place.sibling;
@@ -166,6 +170,9 @@ impl<'a, 'd> UnitReader<'a, 'd> {
             Some(function) => *function,
             None => self.declare(key, declaration, place.origin)?,
         };
+        if parent == NONE && !self.unit.is_c {
+            self.name_by_symbol(function, before)?;
+        }
         let call_file = match place.call_file {
             Some(index) if parent != NONE => self.file(index)?,
             _ => 0,
@@ -180,6 +187,23 @@ impl<'a, 'd> UnitReader<'a, 'd> {
         Ok(Some(node))
     }
 
+    /// Give a function without a mangled name that of its symbol: GCC tells none of what one file
+    /// sees alone, and line tables none at all.
+    fn name_by_symbol(&mut self, function: u32, covered: usize) -> Result<(), Failure> {
+        let Some(start) = self.covered.get(covered).map(|part| part.start) else {
+            return Ok(());
+        };
+        let known = self.table.functions[function as usize].name;
+        if is_mangled(&self.table.strings[known as usize]) {
+            return Ok(());
+        }
+        if let Some(symbol) = self.debug.mangled_at(start) {
+            let name = self.table.string(symbol.into(), &mut self.account)?;
+            self.table.functions[function as usize].name = name;
+        }
+        Ok(())
+    }
+
     fn declare(
         &mut self,
         key: usize,
@@ -190,7 +214,7 @@ impl<'a, 'd> UnitReader<'a, 'd> {
         if let Some(origin) = origin {
             declaration.follow(self.debug, self.unit, origin, account)?;
         }
-        let name = declaration.display_name(account)?;
+        let name = declaration.whole_name(self.debug, self.unit, account)?;
         let name = self.table.string(name, account)?;
         let file = match declaration.file {
             Some(File::Own(index)) => self.file(index)?,

@@ -8,20 +8,25 @@ use rayon::prelude::*;
 use super::unit::UnitReader;
 use super::{Debug, Failure, UnitTable};
 use crate::budget::Account;
-use crate::{Error, Result};
+use crate::Result;
 
 /// Convert all units, in parallel, and hand over their tables in the order of the file, each as soon as
-/// all before it are done. The error is that of the first unit that has one.
+/// all before it are done. Units that cannot be read are left out; what is returned says why the
+/// first one cannot. It is an error where reading costs too much.
 pub(crate) fn convert<'d>(
     debug: &Debug<'d>,
     text: &[Range<u64>],
     mut take: impl FnMut(UnitTable<'d>) + Send,
-) -> Result<()> {
+) -> Result<Option<String>> {
     let mut result = Ok(());
-    let ordered = Ordered::new(|table: Result<UnitTable<'d>>| match table {
+    let mut unread = None;
+    let ordered = Ordered::new(|table| match table {
         Ok(table) if result.is_ok() => take(table),
-        Err(error) if result.is_ok() => result = Err(error),
-        _ => {}
+        Ok(_) => {}
+        Err(Failure::Exhausted) => result = Err(debug.budget.error()),
+        Err(failure) => {
+            unread.get_or_insert_with(|| failure.to_string());
+        }
     });
     // Units differ in size by a factor of 100: one at a time keeps both cores busy.
     let next = AtomicUsize::new(0);
@@ -32,7 +37,7 @@ pub(crate) fn convert<'d>(
             return;
         };
         let table = table(debug, *header, text);
-        if table.is_err() {
+        if matches!(table, Err(Failure::Exhausted)) {
             // All before it have begun.
             next.fetch_max(debug.headers.len(), Ordering::Relaxed);
         }
@@ -40,24 +45,23 @@ pub(crate) fn convert<'d>(
     });
     ordered.take();
     drop(ordered);
-    result
+    result.map(|()| unread.or_else(|| debug.unread.clone()))
 }
 
 fn table<'d>(
     debug: &Debug<'d>,
     header: gimli::UnitHeader<super::Slice<'d>>,
     text: &[Range<u64>],
-) -> Result<UnitTable<'d>> {
+) -> std::result::Result<UnitTable<'d>, Failure> {
     let mut account = Account::new(debug.budget);
     let unit = debug.open(header, &mut account);
     unit.and_then(|unit| UnitReader::convert(debug, &unit, text, account))
         .map_err(|failure| match failure {
-            Failure::Exhausted => debug.budget.error(),
-            failure => {
+            Failure::Dwarf(error) => {
                 let at = header.debug_info_offset().map_or(0, |offset| offset.0);
-                let what = format!("unit at {at:#x} of .debug_info: {failure}");
-                Error::damaged(debug.path, what)
+                Failure::Unit(at, error)
             }
+            failure => failure,
         })
 }
 

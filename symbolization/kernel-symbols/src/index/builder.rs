@@ -7,7 +7,7 @@ use super::symbols::{covering, sorted};
 use crate::budget::Budget;
 use crate::build_id::BuildId;
 use crate::dwarf::{convert, Debug, DebugData, Node, NONE};
-use crate::elf::Elf;
+use crate::elf::{Elf, ElfSymbol};
 use crate::{Error, Result};
 
 /// Of so few functions, debug information may tell that none was inlined.
@@ -20,22 +20,39 @@ fn tells_inlines(nodes: &[Node]) -> bool {
     inlined || (1..FEW_FUNCTIONS).contains(&nodes.len())
 }
 
-/// Convert an ELF file into the bytes of its index.
-pub(crate) fn build(path: &Path, elf: &Elf<'_>, budget: &Budget) -> Result<Vec<u8>> {
+/// Convert an ELF file into the bytes of its index. Where its debug information cannot be read, or
+/// costs too much of a `budget`, its symbols serve alone; it is an error where they cannot, either.
+pub(crate) fn build(path: &Path, elf: &Elf<'_>, budget: impl Fn() -> Budget) -> Result<Vec<u8>> {
     let text: Vec<_> = elf
         .text()
         .map(|text| text.svma.0..text.svma.0 + text.size)
         .collect();
-    let data = DebugData::load(path, elf, budget)?;
-    let debug = Debug::new(&data, budget)?;
-    let mut merger = Merger::default();
-    let (converted, symbols) = rayon::join(
-        || convert(&debug, &text, |table| merger.add(table)),
-        || sorted(elf, budget),
-    );
-    converted?;
-    let mut merged = merger.finish();
-    let symbols = covering(&symbols?, &mut merged.strings);
+    let own = budget();
+    let read = DebugData::load(path, elf, &own).and_then(|data| {
+        let debug = Debug::new(&data, elf, &own)?;
+        let mut merger = Merger::default();
+        let (converted, symbols) = rayon::join(
+            || convert(&debug, &text, |table| merger.add(table)),
+            || sorted(elf, &own),
+        );
+        let unread = converted?.unwrap_or_default();
+        let merged = merger.finish();
+        bytes(path, elf, merged, &symbols?, &unread)
+    });
+    read.or_else(|error| {
+        let merged = Merger::default().finish();
+        bytes(path, elf, merged, &sorted(elf, &budget())?, &error.what())
+    })
+}
+
+fn bytes<'d>(
+    path: &Path,
+    elf: &Elf<'d>,
+    mut merged: Merged<'d>,
+    symbols: &[ElfSymbol<'d>],
+    unread: &str,
+) -> Result<Vec<u8>> {
+    let symbols = covering(symbols, &mut merged.strings);
     cover_entries(&mut merged, &symbols);
     let names: Vec<u32> = elf
         .text()
@@ -64,6 +81,7 @@ pub(crate) fn build(path: &Path, elf: &Elf<'_>, budget: &Budget) -> Result<Vec<u
     Ok(written([
         (Column::BuildId, Values::bytes(build_id)),
         (Column::Inlines, Values::bytes(&inlines)),
+        (Column::Unread, Values::bytes(unread.as_bytes())),
         (
             Column::StringOffsets,
             Values::u32s(&offsets, |offset| *offset),

@@ -7,7 +7,7 @@ use crate::little_endian::{u32_at, u64_at};
 pub(crate) const MAGIC: &[u8; 8] = b"PDSYMIDX";
 
 /// Raised whenever the layout, or what is put into it, changes.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 
 /// The columns of an index file, in their order. A column is an array of little-endian integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub(crate) enum Column {
     BuildId,
     /// One byte: 1 if the file tells where functions were inlined.
     Inlines,
+    /// Why debug information, or a part of it, was not read; empty if all was.
+    Unread,
     /// u32 offsets into `StringBytes`, one more than there are strings.
     StringOffsets,
     StringBytes,

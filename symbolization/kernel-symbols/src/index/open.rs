@@ -40,8 +40,8 @@ impl SymbolIndex {
         let unpacked = file.unpacked(path)?;
         let data = unpacked.as_deref().unwrap_or(&file);
         let elf = Elf::parse(path, data)?;
-        let budget = Budget::new(path, file.len(), data.len());
-        let bytes = build(path, &elf, &budget)?;
+        let budget = || Budget::new(path, file.len(), data.len());
+        let bytes = build(path, &elf, budget)?;
         drop(elf);
         let store = || {
             if let Some((cache, content)) = &kept {
@@ -77,6 +77,13 @@ impl SymbolIndex {
     /// Whether the file tells where functions were inlined.
     pub fn has_inlines(&self) -> bool {
         self.column(Column::Inlines).first() == Some(&1)
+    }
+
+    /// Why debug information, or a part of it, was not read; none if all was. The symbols of the file
+    /// serve where it is missing.
+    pub fn unread(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(self.column(Column::Unread));
+        (!text.is_empty()).then(|| text.into_owned())
     }
 
     /// The address of a symbol in an executable section.

@@ -23,18 +23,25 @@ impl SymbolIndex {
     }
 
     fn resolve_one(&self, address: Svma, frames: &mut Vec<Frame>, out: &mut ResolutionBuilder) {
-        let symbol = self.symbol_at(address);
+        let row = self.symbol_row(address);
+        let symbol = row.map(|row| self.u32(Column::SymbolName, row));
         let (file, line) = self.line_at(address);
         let text = |index| self.text(index);
         frames.clear();
         if let Some(node) = self.node_at(address) {
             self.chain(node, file, line, frames);
+            self.drop_nameless(frames);
             for (i, frame) in frames.iter().rev().enumerate() {
                 let row = frame.function as usize;
                 let name = self.u32(Column::FunctionName, row);
                 let declared = self.u32(Column::FunctionFile, row);
                 let at = self.u32(Column::FunctionLine, row);
-                let name = out.string(u64::from(name), || text(name));
+                let name = match symbol {
+                    // What the function is called is in another file.
+                    Some(symbol) if i == 0 && self.string(name).is_empty() => symbol,
+                    _ => name,
+                };
+                let name = out.name(u64::from(name), || text(name));
                 let declared = out.string(u64::from(declared), || text(declared));
                 let function = out.function(name, declared, at);
                 let file = out.string(u64::from(frame.file), || text(frame.file));
@@ -45,10 +52,16 @@ impl SymbolIndex {
         }
         match symbol {
             Some(symbol) => {
-                // Assembly: no declaration, but perhaps a line.
-                let name = out.string(u64::from(symbol), || text(symbol));
+                // Assembly: no declaration, but perhaps a line. In split DWARF that may be of what is
+                // inlined there, but for the first one.
+                let start = row.filter(|_| !self.has_inlines());
+                let start = start.map_or(address.0, |row| self.u64(Column::SymbolStart, row));
+                let (declared, _) = self.line_at(Svma(start));
+                let name = out.name(u64::from(symbol), || text(symbol));
+                let symbol = out.string(u64::from(symbol), || text(symbol));
                 let file = out.string(u64::from(file), || text(file));
-                out.symbol(name, file, line);
+                let declared = out.string(u64::from(declared), || text(declared));
+                out.symbol(name, symbol, declared, file, line);
             }
             None if self.in_text(address) => out.unresolved(Reason::NoSymbol),
             None => out.unresolved(Reason::OutsideText),
@@ -73,6 +86,21 @@ impl SymbolIndex {
             line = self.u32(Column::NodeCallLine, row);
             node = parent;
         }
+    }
+
+    /// Without inlined functions of which no name is known (it is in a file of dwz): they are part of
+    /// those that they are inlined into, at the place of the call.
+    fn drop_nameless(&self, frames: &mut Vec<Frame>) {
+        let nameless = |frame: &Frame| {
+            let name = self.u32(Column::FunctionName, frame.function as usize);
+            self.string(name).is_empty()
+        };
+        let outermost = frames.len().saturating_sub(1);
+        let mut at = 0;
+        frames.retain(|frame| {
+            at += 1;
+            at > outermost || !nameless(frame)
+        });
     }
 
     fn node_at(&self, address: Svma) -> Option<u32> {
@@ -105,12 +133,6 @@ impl SymbolIndex {
             })
         };
         addresses.iter().map(range).collect()
-    }
-
-    /// The name of the symbol that covers an address.
-    fn symbol_at(&self, address: Svma) -> Option<u32> {
-        let row = self.symbol_row(address)?;
-        Some(self.u32(Column::SymbolName, row))
     }
 
     /// The symbol that covers an address: the nearest before it that reaches so far.
