@@ -13,7 +13,7 @@ from profdiff.base.cache import cache_folder
 from profdiff.base.errors import MissingError
 from profdiff.symbolization import debuginfod
 from profdiff.symbolization.debug_files import by_build_id, debug_file, kept_by_perf
-from profdiff.symbolization.elf_file import build_id_of, is_elf
+from profdiff.symbolization.elf_file import build_id_of, is_elf, is_unreadable
 
 VDSO = "[vdso]"
 # What machine.sh works in: mktemp's name, then the path that a guest would have.
@@ -32,17 +32,20 @@ class Binaries(msgspec.Struct, frozen=True):
 
     def find(self, path: str, build_id: str | None) -> Path | str:
         """The file that was mapped, or the reason why there is none: ``no-file``, or
-        ``other-build`` where its build id is not the recorded one."""
-        reason = "no-file"
+        ``other-build`` where its build id is not the recorded one. A file that cannot be read, and
+        so has none, is the last one that is taken."""
+        reason: Path | str = "no-file"
         for candidate in self._copies(path):
             if is_elf(candidate) and build_id in (None, build_id_of(candidate)):
                 return candidate
+            if is_elf(candidate) and is_unreadable(candidate):
+                reason = candidate
         for candidate in self._own(path):
             if not is_elf(candidate) or (build_id is None and not self.local):
                 continue
             if build_id in (None, build_id_of(candidate)):
                 return candidate
-            reason = "other-build"
+            reason = candidate if is_unreadable(candidate) else "other-build"
         if build_id and path.startswith("/"):
             found = kept_by_perf(build_id) or by_build_id(build_id, self.root)
             name = path.rsplit("/", 1)[-1]

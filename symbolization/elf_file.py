@@ -26,6 +26,16 @@ def has_build_id(path: Path, build_id: str) -> bool:
     return is_elf(path) and _build_id(path) == build_id
 
 
+@cache
+def is_unreadable(path: Path) -> bool:
+    """Whether what begins as ELF files do cannot be read as one: it is damaged, or of 32 bits."""
+    try:
+        elf_build_id(str(path))
+    except NativeError:
+        return True
+    return False
+
+
 def _build_id(path: Path) -> str | None:
     try:
         return elf_build_id(str(path))

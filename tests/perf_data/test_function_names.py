@@ -67,7 +67,7 @@ fn main() { for _ in 0..3000 { black_box(a::T.work(5000)); black_box(b::T.work(5
 def recorded(program: Path) -> Path:
     need_program("perf", "linux-perf")
     file = program.with_suffix(".perf.data")
-    command = ["perf", "record", "-q", "-e", "cpu-clock:u", "-c", "250000", "-o", file, program]
+    command = ["perf", "record", "-qN", "-e", "cpu-clock:u", "-c", "250000", "-o", file, program]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0 or not file.is_file():
         pytest.skip(f"perf may not record here: {result.stderr.strip()[-200:]}")

@@ -126,6 +126,26 @@ def test_a_file_that_cannot_be_read_does_not_cost_the_others(
 
 @pytest.mark.build
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", NAMELESS)
+def test_what_cannot_be_read_is_no_other_build(kind: str, tmp_path: Path) -> None:
+    """The recording has its build id, and the file cannot tell that it has another one."""
+    (tmp_path / "spin.c").write_text(SOURCE)
+    flags = ["-g", "-O1", "-Wl,--build-id"]
+    subprocess.run(["gcc", *flags, "spin.c", "-o", "spin"], cwd=tmp_path, check=True)
+    file = recorded(tmp_path / "spin")
+    assert "first" in rows(file)[0]
+    whole = (tmp_path / "spin").read_bytes()
+    NAMELESS[kind](tmp_path / "spin")
+    shown = " ".join(profdiff("diff", f"a={file}", f"b={file}").stdout.split())
+    assert "unresolved: unreadable" in shown
+    assert "not all of these files could be read: spin: " in shown
+    assert "other-build" not in shown
+    (tmp_path / "spin").write_bytes(whole)
+    assert "first" in profdiff("diff", f"a={file}", f"b={file}").stdout
+
+
+@pytest.mark.build
+@pytest.mark.slow
 def test_a_damaged_file_of_what_was_stripped_off(
     program: Path, tmp_path: Path, recording: Path
 ) -> None:
