@@ -3,6 +3,7 @@ use std::borrow::Cow;
 use gimli::constants as dw;
 use gimli::AttributeValue;
 
+use super::origin::Origin;
 use super::sections::OpenUnit;
 use super::table::ATTRIBUTE;
 use super::{Debug, Failure, Slice};
@@ -26,23 +27,6 @@ pub(crate) enum File {
     Own(u64),
     /// A name from another unit.
     Other(Vec<u8>),
-}
-
-/// Where a function's attributes continue.
-#[derive(Clone, Copy)]
-pub(crate) enum Origin {
-    Own(gimli::UnitOffset),
-    Other(gimli::DebugInfoOffset),
-}
-
-impl Origin {
-    pub(crate) fn of(value: &AttributeValue<Slice<'_>>) -> Option<Self> {
-        match value {
-            AttributeValue::UnitRef(offset) => Some(Origin::Own(*offset)),
-            AttributeValue::DebugInfoRef(offset) => Some(Origin::Other(*offset)),
-            _ => None,
-        }
-    }
 }
 
 impl<'d> Declaration<'d> {

@@ -9,6 +9,7 @@ mod declaration;
 mod entries;
 mod failure;
 mod lines;
+mod origin;
 mod paths;
 mod place;
 mod scopes;

@@ -1,7 +1,7 @@
 use gimli::constants as dw;
 use gimli::{AttributeValue, UnitOffset};
 
-use super::declaration::Origin;
+use super::origin::Origin;
 use super::Slice;
 
 /// The attributes of a function's entry that say where it is.

@@ -2,7 +2,7 @@ use gimli::constants as dw;
 use gimli::{AttributeValue, DwTag, UnitOffset};
 use hashbrown::HashMap;
 
-use super::declaration::Origin;
+use super::origin::Origin;
 use super::table::ATTRIBUTE;
 use super::{Failure, Slice};
 use crate::budget::Account;

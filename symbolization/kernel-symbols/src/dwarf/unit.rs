@@ -3,9 +3,10 @@ use std::ops::Range;
 use gimli::{AttributeValue, UnitOffset};
 use hashbrown::HashMap;
 
-use super::declaration::{Declaration, File, Origin};
+use super::declaration::{Declaration, File};
 use super::entries::Entries;
 use super::lines::{range_of, rows};
+use super::origin::Origin;
 use super::place::Place;
 use super::sections::OpenUnit;
 use super::table::{Function, Node, UnitTable, ATTRIBUTE, NONE, RANGE, RANGE_STEPS, ROW};
