@@ -130,7 +130,18 @@ def match(kernels: Sequence[Sequence[Function]]) -> MatchedFunctions:
 
 
 def _match_places(holders: _Places) -> list[_Places]:
-    """Groups of places that are one function's; a kernel has at most one place in a group."""
+    """Groups of places that are one function's; a kernel has at most one place in a group. Other
+    parameters are another function's; unknown ones are any, if there are no two others."""
+    known = {parameters for _, parameters in holders if parameters}
+    if len(known) < 2:
+        return _match_files(holders)
+    apart: dict[str, dict[_Place, list[int]]] = {}
+    for place, kernels in holders.items():
+        apart.setdefault(place[1], {})[place] = kernels
+    return [group for places in sorted(apart) for group in _match_files(apart[places])]
+
+
+def _match_files(holders: _Places) -> list[_Places]:
     if len(holders) == 1:
         return [holders]
     groups: list[_Places] = [{file: holders[file]} for file in sorted(holders)]
@@ -140,25 +151,13 @@ def _match_places(holders: _Places) -> list[_Places]:
         # with, they are, unless a kernel then had two: nothing tells which of those it was.
         linked = [groups.pop(0)]
         for group in linked:
-            possible = [other for other in groups if _may_be_one(group, other)]
+            possible = [other for other in groups if _kernels(group).isdisjoint(_kernels(other))]
             groups = [other for other in groups if other not in possible]
             linked += possible
         kernels = [kernel for group in linked for kernel in _kernels(group)]
         merged = {file: holders[file] for group in linked for file in group}
-        certain = len(set(kernels)) == len(kernels) and len(_parameters(merged)) <= 1
-        result += [merged] if certain else linked
+        result += [merged] if len(set(kernels)) == len(kernels) else linked
     return result
-
-
-def _may_be_one(group: _Places, other: _Places) -> bool:
-    """Whether they can be one function's: no kernel has both, and it has the same parameters."""
-    if not _kernels(group).isdisjoint(_kernels(other)):
-        return False
-    return len(_parameters(group) | _parameters(other)) <= 1
-
-
-def _parameters(places: _Places) -> set[str]:
-    return {parameters for _, parameters in places if parameters}
 
 
 def _kernels(files: _Places) -> set[int]:
