@@ -414,7 +414,10 @@ class PerfText:
     entry_event: NDArray[np.uint32]
     entry_weight: NDArray[np.uint64]
     entry_samples: NDArray[np.uint64]
+    frameless: int
+    lost: int
     unknown_lines: int
+    unknown_line: str
 
 def is_perf_data(path: str) -> bool:
     """Whether a file, unpacked if it is packed whole, begins like perf.data. Raises NativeError."""

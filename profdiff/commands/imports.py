@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from profdiff.base import piped
 from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.terminal import say, tell
 from profdiff.commands.output import Output, output_options, refuse_inputs, with_options
@@ -120,12 +121,15 @@ def _read(recordings: Sequence[str], symbols: dict[str, Sequence[str]]) -> "list
     from profdiff.collectors.kernels.label import labelled
     from profdiff.symbolization.perf_reading import begun
 
-    files = [(label, Path(text)) for label, text in labelled(recordings, _label, "FILE")]
+    given = [(label, Path(text)) for label, text in labelled(recordings, _label, "FILE")]
+    names = ["standard input" if str(path) == piped.STANDARD_INPUT else path for _, path in given]
+    files = [(label, piped.kept(path) if piped.is_pipe(path) else path) for label, path in given]
     # While what reads it is imported.
     with begun(files[0][1]):
         from profdiff.profile import importing
 
-        imported = [importing.read(source, _registered) for source in _sources(files, **symbols)]
+        sources = _sources(files, list(map(str, names)), **symbols)
+        imported = [importing.read(source, _registered) for source in sources]
     if wanted := importing.wanted_symbols(imported):
         tell(f"profdiff: {wanted}")
     return imported
@@ -156,6 +160,7 @@ def _registered() -> dict[str, Path]:
 
 def _sources(
     files: Sequence[tuple[str, Path]],
+    names: Sequence[str],
     vmlinuxes: Sequence[str],
     kallsyms: Sequence[str],
     modules: Sequence[str],
@@ -168,7 +173,7 @@ def _sources(
     times = Counter((label, os.path.realpath(path)) for label, path in files)
     if again := next((name for (name, _), count in times.items() if count > 1), None):
         raise InputError(f"FILE: a recording of {again} is given twice, so it is no other boot")
-    given = [
+    vmlinux, kallsym, module, root = [
         _by_label(option, texts, labels)
         for option, texts in (
             ("--vmlinux", vmlinuxes),
@@ -178,7 +183,16 @@ def _sources(
         )
     ]
     return [
-        GivenRecording(label, path, *(known.get(label) for known in given)) for label, path in files
+        GivenRecording(
+            label,
+            path,
+            vmlinux.get(label),
+            kallsym.get(label),
+            module.get(label),
+            root.get(label),
+            name,
+        )
+        for (label, path), name in zip(files, names, strict=True)
     ]
 
 
@@ -186,6 +200,8 @@ def _label(recording: str) -> str:
     """That of a recording without one: its file's name."""
     from profdiff.collectors.kernels.label import label_of, name_of
 
+    if recording == "-":
+        return "stdin"
     name = name_of(recording)
     return label_of(name.removesuffix(".perf.data") if name != ".perf.data" else name)
 

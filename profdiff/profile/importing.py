@@ -66,7 +66,7 @@ _NOT_PROGRAMS = ("", "perf", "perf-exec", "swapper", ":-1")
 @dataclass(frozen=True)
 class GivenRecording:
     """A recording to read, and where its symbols are. ``root``: a folder with the files of the
-    machine that was recorded."""
+    machine that was recorded. ``given``: what a person calls it, if that is not its path."""
 
     label: str
     path: Path
@@ -74,6 +74,12 @@ class GivenRecording:
     kallsyms: Path | None = None
     modules: Path | None = None
     root: Path | None = None
+    given: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return self.given or str(self.path)
 
 
 @dataclass(frozen=True)
@@ -143,7 +149,7 @@ class Imported:
     @property
     def _samples(self) -> tuple[PerfData, Chains]:
         if self.recorded.samples is None or self.chains is None:
-            raise InputError(f"{self.source.path} holds no recording")
+            raise InputError(f"{self.source.name} holds no recording")
         return self.recorded.samples, self.chains
 
 
@@ -161,14 +167,14 @@ def read(source: GivenRecording, known: Callable[[], Mapping[str, Path]] = dict)
             return _read_perf(source, known)
         if source.vmlinux or source.kallsyms:
             raise InputError(
-                f"{source.path} is text, whose functions have their names already: --vmlinux and "
+                f"{source.name} is text, whose functions have their names already: --vmlinux and "
                 "--kallsyms are for perf.data files"
             )
         text = PerfText.open(str(source.path))
     except NativeError as error:
-        raise InputError(str(error)) from error
+        raise InputError(str(error).replace(str(source.path), source.name)) from error
     # Names alone do not tell what was inlined.
-    kernel = m.Kernel(label=source.label, spec=str(source.path), inlines={})
+    kernel = m.Kernel(label=source.label, spec=source.name, inlines={})
     return Imported(source, kernel, [], None, of_text(text))
 
 
@@ -183,7 +189,7 @@ def _read_perf(source: GivenRecording, known: Callable[[], Mapping[str, Path]]) 
             trusted = f"does not say its kernel's build id: {source.vmlinux} is believed to fit"
         elif given != build_id:
             raise InputError(
-                f"{source.label}: {source.path} was recorded on a kernel with build id {build_id}, "
+                f"{source.label}: {source.name} was recorded on a kernel with build id {build_id}, "
                 f"{source.vmlinux} has {given or 'none'}: give the vmlinux of that very build"
             )
     debug_elf = source.vmlinux or kernel_debug_elf(build_id, machine["release"])
@@ -200,7 +206,7 @@ def _read_perf(source: GivenRecording, known: Callable[[], Mapping[str, Path]]) 
     chains = symbolize(found.places, symbols, binaries, symbol_cache())
     kernel = m.Kernel(
         label=source.label,
-        spec=str(source.path),
+        spec=source.name,
         release=machine["release"] or None,
         build_id=build_id,
         debug_elf=str(debug_elf.resolve()) if debug_elf else None,
@@ -315,7 +321,7 @@ def _kernels(imported: Sequence[Imported]) -> list[m.Kernel]:
         if None not in ids and ids[0] != ids[1]:
             raise InputError(
                 f"{one.source.label}: {first.spec} was recorded on a kernel with build id "
-                f"{ids[0]}, {one.source.path} on {ids[1]}: give them different labels"
+                f"{ids[0]}, {one.source.name} on {ids[1]}: give them different labels"
             )
     return list(kernels.values())
 

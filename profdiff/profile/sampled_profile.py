@@ -92,8 +92,15 @@ def text_profile(text: PerfText) -> Profile:
     inlined = np.zeros(len(stacks), np.bool_)
     inlined[place[found.inlined]] = True
     said = [f"came as {text.format}, so inlined functions are visible only where it names them"]
+    if text.frameless:
+        said.append(f"{text.frameless:,} samples have no function in the text: they are unresolved")
+    if text.lost:
+        said.append(f"{text.lost:,} samples were lost, as the text says")
     if text.unknown_lines:
-        said.append(f"{text.unknown_lines:,} lines were not understood")
+        said.append(
+            f"{text.unknown_lines:,} lines were not understood; the first begins "
+            f"{text.unknown_line}"
+        )
     if not text.sides_known:
         said.append("the stacks do not mark the kernel's functions (_[k]): all count as user space")
     return Profile(

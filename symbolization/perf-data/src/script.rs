@@ -1,137 +1,162 @@
-use crate::text_profile::{Builder, TextFunction, TextProfile};
+use crate::script_frame::{
+    behind_a_header, behind_chains, chain_frame, is_machine_state, TextFrame,
+};
+use crate::script_head::{
+    head, is_time, named_by_its_event, named_by_its_frame, named_by_the_next, Head, Header, Written,
+};
+use crate::text_profile::{Builder, TextProfile};
 
-/// The head of a sample as `perf script` prints it: `comm pid/tid [cpu] time: period event:`.
-#[derive(Debug)]
-struct Head<'t> {
-    period: u64,
-    event: &'t str,
-    /// Behind the event: address, symbol and object of a sample without a call chain.
-    rest: &'t str,
-}
+/// What samples are called whose event the text does not name.
+const NAMELESS: &str = "samples";
 
-pub(crate) fn is_header(line: &str) -> bool {
-    head(line).is_some()
-}
-
-fn head(line: &str) -> Option<Head<'_>> {
-    if line.starts_with([' ', '\t']) && line.trim_start().starts_with('(') {
-        return None;
-    }
-    // The time is the one thing with a certain form: digits, a point, digits, a colon.
-    let mut from = 0;
-    let (time_start, time_end) = loop {
-        let colon = from + line.get(from..)?.find(": ")?;
-        let start = line[..colon].rfind(' ').map_or(0, |space| space + 1);
-        let (seconds, fraction) = line[start..colon].split_once('.').unwrap_or(("", ""));
-        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        if digits(seconds) && digits(fraction) {
-            break (start, colon);
+/// Whether a line can only be one of `perf script`; `stack`: it could be a folded stack, too.
+pub(crate) fn is_certain(line: &str, stack: bool) -> bool {
+    match head(line) {
+        Some(_) => !stack || line.split_whitespace().any(is_time),
+        None if stack => false,
+        None => {
+            (line.starts_with('\t') && chain_frame(line).is_some())
+                || named_by_its_frame(line).is_some()
+                || named_by_its_event(line).is_some()
         }
-        from = colon + 2;
-    };
-    let mut before = line[..time_start].trim_end();
-    // [cpu]
-    if let Some(stripped) = before.strip_suffix(']') {
-        before = stripped.rsplit_once('[')?.0.trim_end();
     }
-    let (_comm, process) = before.rsplit_once(' ')?;
-    if !process
-        .bytes()
-        .all(|b| b.is_ascii_digit() || b == b'/' || b == b'-')
-    {
-        return None;
-    }
-    let after = line[time_end + 2..].trim_start();
-    let (first, rest) = after.split_once(char::is_whitespace).unwrap_or((after, ""));
-    let (period, after) = match first.parse::<u64>() {
-        Ok(period) => (period, rest.trim_start()),
-        Err(_) => (1, after),
-    };
-    let (event, rest) = after.split_once(char::is_whitespace).unwrap_or((after, ""));
-    Some(Head {
-        period,
-        event: event.strip_suffix(':')?,
-        rest: rest.trim(),
-    })
 }
 
-/// Read all samples; what is neither a sample nor a frame is counted.
+/// Read all samples; lines that are neither of a sample nor of another record are counted.
 pub(crate) fn parse(text: &str) -> TextProfile {
-    let mut builder = Builder::default();
-    builder.out.format = "perf script";
-    builder.out.sides_known = true;
-    let mut frames: Vec<(u32, bool)> = Vec::new();
-    let mut present: Option<(u32, u64)> = None;
-    for line in text.lines() {
-        let inside = present.is_some() && line.starts_with([' ', '\t']);
+    let mut reader = Reader::default();
+    reader.builder.out.format = "perf script";
+    reader.builder.out.sides_known = true;
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        reader.line(line, lines.peek().copied().unwrap_or_default());
+    }
+    reader.end();
+    reader.builder.finish()
+}
+
+/// A sample of which all lines may not have been seen yet.
+struct Present<'t> {
+    event: u32,
+    period: u64,
+    /// What stands behind the event; its frame counts where no chain follows.
+    columns: &'t str,
+    /// Whether the frames of its chain begin with a tab.
+    tabs: bool,
+}
+
+#[derive(Default)]
+struct Reader<'t> {
+    builder: Builder,
+    present: Option<Present<'t>>,
+    /// The chain of the present sample, innermost function first.
+    frames: Vec<(u32, bool)>,
+    /// There are samples whose event the text does not name.
+    nameless: bool,
+    /// The last line with a header was of another record, which may go on.
+    other_record: bool,
+}
+
+impl<'t> Reader<'t> {
+    fn line(&mut self, line: &'t str, next: &str) {
+        let indented = line.starts_with([' ', '\t']);
         if line.trim().is_empty() {
-            end(&mut builder, &mut present, &mut frames);
-        } else if line.starts_with('#') {
-            continue;
-        } else if let Some(frame) = frame(line.trim()).filter(|_| inside) {
-            frames.push((builder.function(frame.0), frame.1));
-        } else if let Some(head) = head(line) {
-            end(&mut builder, &mut present, &mut frames);
-            let event = builder.event(head.event);
-            present = Some((event, head.period));
-            if let Some((function, inlined)) = frame(head.rest) {
-                frames.push((builder.function(function), inlined));
-                end(&mut builder, &mut present, &mut frames);
+            // Some print an empty line between a header and its chain.
+            if !self.frames.is_empty() {
+                self.end();
             }
-        } else {
-            builder.out.unknown_lines += 1;
+        } else if line.starts_with('\t') {
+            match chain_frame(line) {
+                Some(frame) => self.frame(frame, true),
+                None => self.not_understood(line),
+            }
+        } else if self.present.is_some() && is_machine_state(line) {
+            // Columns of a sample that is known already.
+        } else if let Some(header) = head(line) {
+            self.header(header);
+        } else if line.starts_with('#') {
+            // perf's own header.
+        } else if let Some(head) = named_by_the_next(line, next, self.nameless) {
+            self.header(Header::Sample(head));
+        } else if let Some(frame) = self.continued(line) {
+            self.frame(frame, false);
+        } else if let Some(head) = named_by_its_frame(line) {
+            self.header(Header::Sample(head));
+        } else if let Some(head) = named_by_its_event(line) {
+            self.header(Header::Sample(head));
+        } else if !(indented && self.present.is_some() && behind_chains(line)) {
+            self.not_understood(line);
         }
     }
-    end(&mut builder, &mut present, &mut frames);
-    builder.finish()
-}
 
-/// The present sample is complete: its frames came leaf first.
-fn end(builder: &mut Builder, present: &mut Option<(u32, u64)>, frames: &mut Vec<(u32, bool)>) {
-    if let Some((event, period)) = present.take() {
-        builder.add(frames.iter().rev().copied(), event, period, 1);
+    /// The frame of a chain whose lines do not begin with a tab.
+    fn continued(&self, line: &str) -> Option<TextFrame> {
+        let open = self.present.as_ref().is_some_and(|sample| !sample.tabs);
+        // What ends like an event is no frame: `dd cycles: `
+        let open = open && !line.ends_with(": ");
+        let frame = open.then(|| chain_frame(line)).flatten();
+        // Without an indent only one that nothing else can be.
+        frame.filter(|(function, inlined)| {
+            line.starts_with(' ') || *inlined || !function.object.is_empty()
+        })
     }
-    frames.clear();
-}
 
-/// `ffffffff810d4c9f do_syscall_64+0x3f ([kernel.kallsyms])`; an inlined frame has `(inlined)`.
-fn frame(line: &str) -> Option<(TextFunction, bool)> {
-    let (address, rest) = line.split_once(' ')?;
-    let number = u64::from_str_radix(address, 16).ok()?;
-    let rest = rest.trim();
-    let (symbol, object) = match rest
-        .strip_suffix(')')
-        .and_then(|rest| rest.rsplit_once(" ("))
-    {
-        Some((symbol, object)) => (symbol.trim(), object),
-        None => (rest, ""),
-    };
-    let name = match symbol.rsplit_once("+0x") {
-        Some((name, offset)) if offset.bytes().all(|b| b.is_ascii_hexdigit()) => name,
-        _ => symbol,
-    };
-    // Not just the upper half: what stands where a frame pointer should be may be anything.
-    let in_kernel =
-        number >> 56 == 0xff || object.starts_with("[kernel.") || object.ends_with(".ko");
-    let inlined = object == "inlined";
-    let object = if object.starts_with("[kernel.") || (inlined && in_kernel) {
-        "vmlinux"
-    } else if object == "[unknown]" || inlined {
-        ""
-    } else {
-        let file = object.rsplit_once('/').map_or(object, |(_, file)| file);
-        match in_kernel {
-            true if file.starts_with("vmlinux") => "vmlinux",
-            true => file.trim_matches(['[', ']']).trim_end_matches(".ko"),
-            false => file,
+    fn header(&mut self, header: Header<'t>) {
+        self.end();
+        match header {
+            Header::Other { lost } => {
+                self.other_record = true;
+                let sum = &mut self.builder.out.lost;
+                *sum = sum.saturating_add(lost);
+            }
+            Header::Sample(head) => self.begin(&head),
         }
-    };
-    let unresolved = name == "[unknown]" || name.is_empty();
-    let function = TextFunction {
-        name: name.into(),
-        object: object.into(),
-        in_kernel,
-        unresolved,
-    };
-    Some((function, inlined))
+    }
+
+    fn begin(&mut self, head: &Head<'t>) {
+        let name = Some(head.event).filter(|name| !name.is_empty());
+        self.nameless |= name.is_none();
+        self.present = Some(Present {
+            event: self.builder.event(name.unwrap_or(NAMELESS)),
+            period: head.period,
+            columns: head.rest,
+            tabs: false,
+        });
+        if head.written == Written::InOneLine {
+            self.end();
+        }
+    }
+
+    fn frame(&mut self, (function, inlined): TextFrame, tabs: bool) {
+        if self.present.is_none() {
+            self.begin(&Head::default());
+        }
+        if let Some(sample) = &mut self.present {
+            sample.tabs |= tabs;
+        }
+        self.frames.push((self.builder.function(function), inlined));
+    }
+
+    /// The present sample is complete.
+    fn end(&mut self) {
+        self.other_record = false;
+        let Some(sample) = self.present.take() else {
+            return;
+        };
+        if self.frames.is_empty() {
+            let (function, inlined) = behind_a_header(sample.columns).unwrap_or_else(|| {
+                self.builder.out.frameless += 1;
+                TextFrame::default()
+            });
+            self.frames.push((self.builder.function(function), inlined));
+        }
+        let frames = self.frames.drain(..).rev();
+        self.builder.add(frames, sample.event, sample.period, 1);
+    }
+
+    fn not_understood(&mut self, line: &str) {
+        if !self.other_record {
+            self.builder.not_understood(line);
+        }
+    }
 }

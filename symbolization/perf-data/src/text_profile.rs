@@ -4,12 +4,76 @@ use stacks::{FunctionStacks, Tree};
 use crate::strings::Strings;
 
 /// A function as text names it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TextFunction {
     pub(crate) name: String,
     pub(crate) object: String,
     pub(crate) in_kernel: bool,
     pub(crate) unresolved: bool,
+}
+
+/// What perf calls user memory that is no file, besides vDSOs.
+const USER_MEMORY: [&str; 7] = [
+    "heap", "stack", "uprobes", "vectors", "vsyscall", "vvar", "sigpage",
+];
+
+/// The module that a file is, or that perf names in brackets, as `scripts/Makefile.lib` names it:
+/// `nf_nat` for `nf-nat.ko.xz`.
+fn module(owner: &str, file: &str) -> Option<String> {
+    let bracketed = owner
+        .strip_prefix('[')
+        .and_then(|owner| owner.strip_suffix(']'));
+    let name = match (file.split_once(".ko"), bracketed) {
+        (Some((name, "" | ".gz" | ".xz" | ".zst" | "]")), _) => name.trim_start_matches('['),
+        (_, Some(name)) => name,
+        _ => return None,
+    };
+    let word = name
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+    let user = USER_MEMORY.contains(&name) || name.starts_with("vdso") || name == "unknown";
+    (word && !user).then(|| name.replace('-', "_"))
+}
+
+impl Default for TextFunction {
+    /// What stands for a sample without a frame.
+    fn default() -> Self {
+        TextFunction::named("", "", false)
+    }
+}
+
+impl TextFunction {
+    /// The function of that name in `owner`, as perf names it; `high` in the half of the kernel's
+    /// addresses.
+    pub(crate) fn named(name: &str, owner: &str, high: bool) -> Self {
+        let path = owner.strip_suffix(" (deleted)").unwrap_or(owner);
+        let file = path.rsplit_once('/').map_or(path, |(_, file)| file);
+        let image = owner.starts_with("[kernel") || file.starts_with("vmlinux") || file == "kcore";
+        let module = module(owner, file).filter(|_| !image);
+        let user =
+            owner.starts_with('/') || owner.starts_with("[vsyscall") || owner.starts_with("[vdso");
+        let in_kernel = image || module.is_some() || (high && !user);
+        let object = match module {
+            Some(name) => name,
+            None if image => "vmlinux".into(),
+            // A whole name: the kernel calls all memory files deleted.
+            None if owner.starts_with("/memfd:") => owner.into(),
+            None if owner == "[unknown]" => String::new(),
+            None => file.into(),
+        };
+        // simpleperf says where code without a symbol lies.
+        let placed = name
+            .strip_suffix(']')
+            .and_then(|name| name.rsplit_once("[+"));
+        let offset = |(_, at): (&str, &str)| at.bytes().all(|b| b.is_ascii_hexdigit());
+        let unresolved = matches!(name, "" | "[unknown]") || placed.is_some_and(offset);
+        TextFunction {
+            name: name.into(),
+            object,
+            in_kernel,
+            unresolved,
+        }
+    }
 }
 
 /// Stacks that came as text, of perf script or folded.
@@ -37,8 +101,20 @@ pub struct TextProfile {
     pub entry_weight: Vec<u64>,
     /// Per entry: how many samples; 0 if unknown.
     pub entry_samples: Vec<u64>,
+    /// Samples that the text gives no function for; they are unresolved.
+    pub frameless: u64,
+    /// Samples that were lost, as the text says.
+    pub lost: u64,
     /// Lines that were not understood.
     pub unknown_lines: u64,
+    /// How the first of them begins.
+    pub unknown_line: String,
+}
+
+/// How a line begins, in quotes, without what a terminal would obey.
+pub(crate) fn beginning(line: &str) -> String {
+    let start: String = line.trim_start().chars().take(40).collect();
+    format!("{start:?}")
 }
 
 /// Builds a [`TextProfile`], each function and stack once.
@@ -54,6 +130,13 @@ pub(crate) struct Builder {
 impl Builder {
     pub(crate) fn event(&mut self, name: &str) -> u32 {
         self.events.intern(name)
+    }
+
+    pub(crate) fn not_understood(&mut self, line: &str) {
+        if self.out.unknown_lines == 0 {
+            self.out.unknown_line = beginning(line);
+        }
+        self.out.unknown_lines += 1;
     }
 
     /// The function's number.

@@ -226,7 +226,10 @@ pub(crate) struct PerfText {
     entry_event: Py<PyArray1<u32>>,
     entry_weight: Py<PyArray1<u64>>,
     entry_samples: Py<PyArray1<u64>>,
+    frameless: u64,
+    lost: u64,
     unknown_lines: u64,
+    unknown_line: String,
 }
 
 #[pymethods]
@@ -246,7 +249,10 @@ impl PerfText {
             entry_event: from.entry_event.into_pyarray(py).unbind(),
             entry_weight: from.entry_weight.into_pyarray(py).unbind(),
             entry_samples: from.entry_samples.into_pyarray(py).unbind(),
+            frameless: from.frameless,
+            lost: from.lost,
             unknown_lines: from.unknown_lines,
+            unknown_line: from.unknown_line,
         })
     }
 }
