@@ -3,6 +3,9 @@ use crate::text_profile::TextFunction;
 /// A function, and whether it was inlined into the next one out.
 pub(crate) type TextFrame = (TextFunction, bool);
 
+/// So many words of a line are tried: a line may have any number.
+const MOST_TRIED: usize = 16;
+
 fn is_hex(text: &str) -> bool {
     !text.is_empty() && text.len() <= 16 && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
@@ -20,31 +23,38 @@ pub(crate) fn chain_frame(line: &str) -> Option<TextFrame> {
 pub(crate) fn behind_a_header(columns: &str) -> Option<TextFrame> {
     // A branch: from here to there.
     let columns = columns.split(" => ").next().unwrap_or_default();
-    let mut found = None;
-    let mut at = 0;
+    let mut found = Vec::new();
+    let (mut at, mut prose, mut closed, mut source) = (0, false, false, false);
     for part in columns.split(' ') {
-        let (start, end) = (at, at + part.len());
-        at = end + 1;
-        let before = &columns[..start];
-        let apart = before.trim().is_empty() || before.ends_with("  ") || part.len() == 16;
-        if !is_hex(part) || !apart {
+        let start = at;
+        at += part.len() + 1;
+        if part.is_empty() {
             continue;
         }
-        let after = columns.get(end + 1..).unwrap_or_default();
-        let symbol = !after.is_empty() && !after.starts_with([' ', '|']);
-        let (name, owner) = if symbol { within_line(after) } else { ("", "") };
-        // Words of a tracepoint may look like an address.
-        let prose = !before.contains('|')
-            && !before
-                .split(' ')
-                .all(|word| word.is_empty() || is_hex(word));
-        if symbol && (!owner.is_empty() || !prose || before.trim_end().ends_with(')')) {
-            found = Some((part, name, owner));
-        } else if !prose && found.is_none() {
-            found = Some((part, "", ""));
+        let before = &columns[..start];
+        let apart = start == 0 || before.ends_with("  ") || part.len() == 16;
+        if is_hex(part) && (apart || before.trim_start().is_empty()) {
+            let after = columns.get(at..).unwrap_or_default();
+            let symbol = !after.is_empty() && !after.starts_with([' ', '|']);
+            found.push((part, symbol.then_some(after), prose && !closed && !source));
         }
+        // What a tracepoint tells may look like an address.
+        prose |= !is_hex(part);
+        closed = part.ends_with(')') || (closed && is_hex(part));
+        source |= part.starts_with('|');
     }
-    found.map(|(address, name, owner)| function(address, name, owner))
+    let mut named = found
+        .iter()
+        .rev()
+        .take(MOST_TRIED)
+        .filter_map(|(address, after, prose)| {
+            let (name, owner) = within_line((*after)?);
+            (!owner.is_empty() || !prose).then(|| function(address, name, owner))
+        });
+    let address = || found.iter().find(|(_, _, prose)| !prose);
+    named
+        .next()
+        .or_else(|| address().map(|(address, ..)| function(address, "", "")))
 }
 
 /// The symbol and the object of a frame that columns may follow.
@@ -55,7 +65,8 @@ fn within_line(text: &str) -> (&str, &str) {
     }
     // The first `(…)` that is an object's.
     let ends = text.match_indices(") ").map(|(end, _)| end + 1);
-    ends.map(|end| split_owner(&text[..end]))
+    ends.take(MOST_TRIED)
+        .map(|end| split_owner(&text[..end]))
         .find(|(_, owner)| !owner.is_empty())
         .unwrap_or_else(|| (text.split("  ").next().unwrap_or_default(), ""))
 }

@@ -136,6 +136,32 @@ fn text_of_one_deep_stack() {
     bounded("deep", content.len(), || parse_text(&file.0)).unwrap();
 }
 
+/// Each word of these could be an address, a process or an object.
+#[test]
+fn text_of_long_lines() {
+    let _alone = alone();
+    let file = Temporary::new("long.txt");
+    for words in [
+        "  a",
+        "  a x",
+        " a) ",
+        " (a) (",
+        " 1",
+        " 1.000001: ",
+        " a:b: 1 ",
+        " [1] 1",
+        "\tb",
+    ] {
+        for start in ["p 1 1.000001: x:y: ", "p ", "\ta ", "a;b"] {
+            let header = "p 1 1.000001: cycles:\n\t1 a (b)\n\n";
+            let content = format!("{header}{start}{}\n", words.repeat(300_000));
+            std::fs::write(&file.0, &content).unwrap();
+            let read = || parse_text(&file.0);
+            bounded(words, content.len(), read).unwrap();
+        }
+    }
+}
+
 #[test]
 fn data_promised_behind_the_end_of_a_large_file() {
     let _alone = alone();

@@ -219,6 +219,30 @@ sh    40/41    [001] 6.430506:       5000 cpu-clock:u:
 
 dd 3 1.5: cycles: ffffffffc0000000 f ([ext4])
 ";
+const FIELDS: &str = "\
+w 1 K 1.000001: PERF_RECORD_LOST lost 7
+   w 4711 [003]   1.000001:  5 cycles:     7f00 x+0x1 (//anon) |OP| ffffffff81000010 f ([xfs]) ABI:2
+dd 1000003 raw 0x1a8:
+\tffffffff811a109c (anonymous namespace)::f(int) (.cold) (/a (b)/c.ko.zst (deleted))
+  a.c:12
+
+dd
+\t401010 main
+
+a 1 x:y: z=(401010)           401010 f+0x1 (/p) => 402020 g (/p)
+";
+const SIMPLEPERF: &str = "\
+sample:
+  event_type: cycles
+  event_count: 70
+  file: /s/libc.so
+  symbol: f(int)
+  callchain:
+    file: /p
+    symbol: l.so[+12]
+lost_situation:
+  lost_count: 4
+";
 const FOLDED: &str = "sh;main;do_it_[k];inner_[i] 12\n\nsh;[unknown] 3\nsh;ü;b c 0\n";
 
 #[test]
@@ -241,7 +265,9 @@ fn damaged_text() {
     ];
     let mut random = random();
     for case in 0..cases() / 20 {
-        let mut content = [SCRIPT, FOLDED][case as usize % 2].as_bytes().to_vec();
+        let mut content = [SCRIPT, FOLDED, FIELDS, SIMPLEPERF][case as usize % 4]
+            .as_bytes()
+            .to_vec();
         damage(&mut random, &mut content, &telling);
         std::fs::write(&file.0, &content).unwrap();
         let what = format!("case {case}: {:?}", String::from_utf8_lossy(&content));
