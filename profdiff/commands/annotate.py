@@ -9,6 +9,7 @@ import click
 
 from profdiff.base.errors import InputError
 from profdiff.commands import complete
+from profdiff.commands.command import command
 from profdiff.commands.output import (
     ASCII,
     PER_OP,
@@ -24,7 +25,7 @@ from profdiff.reports.form import Asked, Layout, Subject
 from profdiff.session.held import held
 
 
-@click.command()
+@command()
 @click.argument(
     "session",
     required=False,

@@ -6,13 +6,14 @@ import click
 
 from profdiff.base import terminal
 from profdiff.commands import complete
+from profdiff.commands.command import command
 from profdiff.commands.output import write
 from profdiff.commands.output_types import OUTPUT_FILE, OUTPUT_FOLDER
 from profdiff.commands.report import tell_damaged
 from profdiff.views.suite.threshold import RELEVANT, parsed
 
 
-@click.command()
+@command()
 @click.argument(
     "sessions",
     metavar="SESSION...",

@@ -13,6 +13,7 @@ from profdiff.base.errors import InputError
 from profdiff.base.terminal import say, tell
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES
+from profdiff.commands.command import command
 from profdiff.commands.experiment.options import experiment_options
 from profdiff.commands.output_types import OUTPUT_FOLDER
 
@@ -74,7 +75,7 @@ def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command()
+@command()
 @click.option(
     "--repo",
     default=Path(),

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from profdiff.commands import complete
+from profdiff.commands.command import command
 from profdiff.commands.output import (
     ASCII,
     PER_OP,
@@ -22,7 +23,7 @@ from profdiff.reports.form import Asked, Subject, refuse_per_op
 from profdiff.views.profile.selection import Selection
 
 
-@click.command()
+@command()
 @SESSION
 @click.option(
     "--repo",

@@ -8,13 +8,14 @@ import click
 from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.terminal import say
 from profdiff.commands import complete
+from profdiff.commands.command import command
 from profdiff.commands.output import form_options, targets, with_options, write_forms
 from profdiff.commands.recording import CELL, SESSION, find, works_on
 from profdiff.reports.checks.forms import FORMS, Checked
 from profdiff.reports.form import Subject
 
 
-@click.command()
+@command()
 @SESSION
 @click.option(
     "--fail-if",

@@ -18,6 +18,7 @@ from click.shell_completion import (
 )
 
 from profdiff.base.terminal import say
+from profdiff.commands.command import command
 
 _BASH = """\
 %(complete_func)s() {
@@ -120,7 +121,7 @@ def register() -> None:
         add_completion_class(shell)
 
 
-@click.command()
+@command()
 @click.argument("shell", type=click.Choice(list(_SHELLS)))
 def completion(shell: str) -> None:
     """Print the script with which SHELL completes commands, options, kernels, sessions and

@@ -6,6 +6,7 @@ import click
 
 from profdiff.base.errors import InputError
 from profdiff.commands import complete
+from profdiff.commands.command import command
 from profdiff.commands.output import ASCII, WIDTH, write
 from profdiff.commands.output_types import OUTPUT_FOLDER
 from profdiff.commands.recording import CELL, SESSION, find
@@ -13,7 +14,7 @@ from profdiff.reports.files import write_files
 from profdiff.reports.form import Asked, text
 
 
-@click.command()
+@command()
 @SESSION
 @click.option(
     "--output",

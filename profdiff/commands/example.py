@@ -9,11 +9,12 @@ from profdiff.base.errors import InputError
 from profdiff.base.near import did_you_mean
 from profdiff.base.temporary import temporary_folder
 from profdiff.base.terminal import say
+from profdiff.commands.command import command
 
 _EXPERIMENT = "profdiff.toml"
 
 
-@click.command()
+@command()
 @click.argument("name", required=False)
 def example(name: str | None) -> None:
     """Copy the example NAME into a new folder here, or list the examples.

@@ -2,12 +2,11 @@
 
 import os
 
-import click
-
 from profdiff.base.terminal import put
+from profdiff.commands.command import command
 
 
-@click.command()
+@command()
 def header() -> None:
     """Print the folder of profdiff.h: cc -I"$(profdiff header)" ..."""
     from profdiff.collectors.guest.initramfs import guest_resources

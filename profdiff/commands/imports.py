@@ -15,6 +15,7 @@ import click
 from profdiff.base import piped
 from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.terminal import say, tell
+from profdiff.commands.command import command
 from profdiff.commands.output import Output, output_options, refuse_inputs, with_options
 from profdiff.commands.output_types import OUTPUT_FOLDER
 from profdiff.reports.form import Subject
@@ -62,7 +63,7 @@ _FILES = [
 ]
 
 
-@click.command("import")
+@command("import")
 @click.argument("recordings", nargs=-1, required=True, metavar="[LABEL=]FILE...")
 @partial(with_options, _FILES)
 @click.option(
@@ -88,7 +89,7 @@ def import_(recordings: Sequence[str], folder: Path, ops: int | None, **symbols:
     say(f"profdiff report {shlex.quote(str(session.folder))}")
 
 
-@click.command()
+@command()
 @click.argument("recordings", nargs=-1, required=True, metavar="[LABEL=]FILE...")
 @partial(with_options, _FILES)
 @partial(output_options, forms=[form for form in FORMS if "session" in form.render])

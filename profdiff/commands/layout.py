@@ -9,6 +9,7 @@ import click
 
 from profdiff.base.errors import InputError
 from profdiff.commands import complete
+from profdiff.commands.command import command
 from profdiff.commands.output import ASCII, WIDTH, refuse_inputs, write
 from profdiff.commands.output_types import OUTPUT_FILE
 from profdiff.reports.form import Asked, text
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _BTF = Path("/sys/kernel/btf/vmlinux")
 
 
-@click.command()
+@command()
 @click.argument("base", metavar="[LABEL=]KERNEL", shell_complete=complete.kernels)
 @click.argument("new", metavar="[LABEL=]KERNEL", shell_complete=complete.kernels)
 @click.argument("types", metavar="TYPE...", nargs=-1, required=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from profdiff.base.errors import InputError
+from profdiff.commands.command import command
 from profdiff.commands.output import ASCII, WIDTH, refuse_inputs, write
 from profdiff.commands.output_types import OUTPUT_FILE
 from profdiff.reports.form import Asked, text
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from profdiff.mail.thread import ReceivedMail
 
 
-@click.command()
+@command()
 @click.argument("mail", metavar="MAIL", type=click.Path(allow_dash=True))
 @click.option(
     "--repo",

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from profdiff.base.errors import InputError
+from profdiff.base.near import did_you_mean
 from profdiff.base.terminal import say, tell
 from profdiff.commands import complete
+from profdiff.commands.command import command
 from profdiff.commands.output_types import OUTPUT_FILE
 from profdiff.commands.recording import CELL, find, works_on
 from profdiff.mail.sections import SECTIONS
@@ -55,8 +56,7 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
     names = [name.strip() for name in text.split(",")] if text else []
     for name in names:
         if name not in SECTIONS:
-            near = get_close_matches(name, SECTIONS, 1, 0.5)
-            meant = f" (did you mean {near[0]}?)" if near else ""
+            meant = f" ({near})" if (near := did_you_mean(name, SECTIONS)) else ""
             raise InputError(
                 f"--without {name}: there is no such section{meant}; there are "
                 f"{', '.join(SECTIONS)}"
@@ -64,7 +64,7 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
     return names
 
 
-@click.command()
+@command()
 @click.argument("session", required=False, type=_FILE, shell_complete=complete.sessions)
 @_option(
     "--at",

@@ -6,9 +6,10 @@ from pathlib import Path
 import click
 
 from profdiff.base.errors import MissingError
+from profdiff.commands.command import command
 
 
-@click.command()
+@command()
 @click.argument("folder", required=False, default=".", type=click.Path(path_type=Path))
 @click.option(
     "--allow-record",

@@ -9,13 +9,14 @@ import click
 
 from profdiff.base.terminal import say
 from profdiff.commands import complete
+from profdiff.commands.command import command
 
 # As many workloads are named in a message.
 _NAMED = 8
 _FOLDER = click.Path(path_type=Path)
 
 
-@click.command()
+@command()
 @click.argument("session", type=_FOLDER, shell_complete=complete.sessions)
 @click.argument("shards", nargs=-1, required=True, type=_FOLDER, shell_complete=complete.sessions)
 def merge(session: Path, shards: tuple[Path, ...]) -> None:

@@ -10,6 +10,7 @@ import click
 
 from profdiff.base import terminal, units
 from profdiff.base.errors import InputError
+from profdiff.commands.command import command
 from profdiff.commands.output import Output, output_options, write
 from profdiff.commands.recording import CELL, SESSION, damage, find, works_on
 from profdiff.reports.form import Subject
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from profdiff.views.suite.records import SuiteDamage
 
 
-@click.command()
+@command()
 @SESSION
 @works_on(
     "--at",

@@ -27,6 +27,11 @@ class Setting(msgspec.Struct, frozen=True):
     ops: int | None
     varied: Sequence[str] = ()
 
+    @property
+    def names(self) -> Sequence[str]:
+        """What --at can name."""
+        return [*self.parameters, "vCPUs"]
+
     def value(self, name: str) -> str:
         """A parameter's value, or the number of vCPUs."""
         return str(self.cpus or "") if name == "vCPUs" else self.parameters.get(name, "")
@@ -69,6 +74,10 @@ class Varied(Protocol):
     def varied(self) -> Sequence[str]:
         """Names of what differs from the others."""
 
+    @property
+    def names(self) -> Sequence[str]:
+        """All names that have a value."""
+
     def value(self, name: str) -> str:
         """What it is here."""
 
@@ -80,15 +89,28 @@ def named(known: Sequence[V], wanted: str) -> V:
     """The one of ``known`` that ``NAME=VALUE,...`` names. Raises InputError when it names none or
     several."""
     chosen = known
-    for part in wanted.split(","):
-        varied, _, value = part.partition("=")
+    told = list(map(name, known))
+    names = list(dict.fromkeys(one for each in known for one in each.names))
+    for part in map(str.strip, wanted.split(",")):
+        varied, equals, value = part.partition("=")
+        if not equals or varied not in names:
+            raise InputError(f"--at {wanted}: {_no_name(part, varied, names, told)}")
         chosen = [one for one in chosen if one.value(varied) == value]
     if len(chosen) == 1:
         return chosen[0]
-    told = list(map(name, known))
     near = get_close_matches(wanted, told, 1, 0)
     what = f"matches {len(chosen)} points" if chosen else "matches no point"
     raise InputError(f"--at {wanted} {what}" + (f"; try {near[0]}" if near and near[0] else ""))
+
+
+def _no_name(part: str, varied: str, names: Sequence[str], told: Sequence[str]) -> str:
+    """What is wrong with a part of --at that names no parameter of ``names``, or no value."""
+    if len(told) < 2:
+        return "there is one point alone: leave --at out"
+    near = get_close_matches(part, told, 1, 0)
+    if "=" in part:
+        return f"there is no parameter {varied}, but {units.listed(names)}: try {near[0]}"
+    return f"write NAME=VALUE,...: try {near[0]}"
 
 
 def name(one: Varied) -> str:

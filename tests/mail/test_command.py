@@ -135,7 +135,9 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     imported: Path, tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     draft = tmp_path / "draft.eml"
-    result = profdiff("mail", imported, "-o", draft, "--from", RILEY, *arguments, status=2)
+    usual = {"-o": draft, "--from": RILEY}
+    words = [w for option, its in usual.items() if option not in arguments for w in (option, its)]
+    result = profdiff("mail", imported, *words, *arguments, status=2)
     assert said in error_line(result)
     assert not list(tmp_path.iterdir())
 

@@ -417,7 +417,7 @@ def test_a_debug_elf_that_was_replaced(copy: Path, new_kernel: Path) -> None:
         ("--perf-args", "'", "--perf-args ': No closing quotation"),
         ("--perf-args", "a\\", "No escaped character"),
         ("--cpus", "²", "write numbers from 1 to 255"),
-        ("--repeat", "9" * 5000, "is not a valid integer"),
+        ("--repeat", "9" * 5000, "write a whole number from 1 to 1,000,000"),
     ],
 )
 def test_text_that_cannot_be_split_or_counted(option: str, value: str, words: str) -> None:

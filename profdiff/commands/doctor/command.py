@@ -12,12 +12,13 @@ from profdiff.collectors.kernels.address import Address
 from profdiff.collectors.machine.environment import Finding, program
 from profdiff.collectors.programs import fix
 from profdiff.commands import complete
+from profdiff.commands.command import command
 from profdiff.commands.doctor.building import building
 
 _STYLE = {"ok": "green", "missing": "bold red", "noise": "yellow", "note": "dim"}
 
 
-@click.command()
+@command()
 @click.option(
     "--kernel",
     "kernels",

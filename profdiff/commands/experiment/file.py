@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from profdiff.base.errors import InputError
+from profdiff.commands.command import Command
 from profdiff.commands.suite_file import SuiteEntry, SuiteFile, is_suite, load, located
 from profdiff.commands.toml_file import read
 
@@ -42,13 +43,16 @@ class GivenSuite:
         return found
 
 
-class ExperimentCommand(click.Command):
+class ExperimentCommand(Command):
     """A command whose options have their defaults from ``--experiment FILE``, or from profdiff.toml
     in the current folder where no COMMAND is given; or of which each workload of ``--suite`` has
     its own."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        if ctx.resilient_parsing:
+            given: Mapping[str, object] = self.make_parser(ctx).parse_args(list(args))[0]
+        else:
+            given = self.checked(ctx, args)
         command, file, suite = (given.get(name) for name in ("command", "experiment", "suite"))
         commanded = isinstance(command, tuple) and bool(command)
         # What was not given is neither a string nor a tuple, but click's own mark.

@@ -11,6 +11,7 @@ from profdiff.base.cache import symbol_cache
 from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.terminal import say, tell
 from profdiff.commands import complete
+from profdiff.commands.command import Command
 
 if TYPE_CHECKING:
     from profdiff.collectors.kernels.files import KernelFiles
@@ -37,7 +38,7 @@ def kernel() -> None:
     """
 
 
-@kernel.command()
+@kernel.command(cls=Command)
 @click.argument("name")
 @click.argument("spec", shell_complete=complete.kernels)
 def add(name: str, spec: str) -> None:
@@ -61,7 +62,7 @@ def add(name: str, spec: str) -> None:
     say(f"{name} = {registered.registered()[name]}")
 
 
-@kernel.command("build")
+@kernel.command("build", cls=Command)
 @click.argument(
     "specs", nargs=-1, required=True, metavar="SPEC|NAME...", shell_complete=complete.kernels
 )
@@ -93,7 +94,7 @@ def build_(specs: tuple[str, ...], quiet: bool) -> None:
             say(f"{files.spec}: {files.image.parent}")
 
 
-@kernel.command()
+@kernel.command(cls=Command)
 @click.argument("name", required=False, shell_complete=complete.names)
 @click.option(
     "--unused",
@@ -128,7 +129,7 @@ def remove(name: str | None, unused: bool, days: float | None) -> None:
         _remove_unused(_DAYS if days is None else days)
 
 
-@kernel.command("list")
+@kernel.command("list", cls=Command)
 def list_() -> None:
     """List names, then kernels that were built."""
     from profdiff.collectors.kernels import registered
@@ -147,7 +148,7 @@ def list_() -> None:
         say(line)
 
 
-@kernel.command()
+@kernel.command(cls=Command)
 @click.argument(
     "specs", nargs=-1, required=True, metavar="SPEC|NAME...", shell_complete=complete.kernels
 )

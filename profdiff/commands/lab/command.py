@@ -10,6 +10,7 @@ import click
 
 from profdiff.base.errors import ProfdiffError, in_line
 from profdiff.base.terminal import tell
+from profdiff.commands.command import command
 from profdiff.commands.output_types import OUTPUT_FOLDER
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _FIRST = "1970-01-01T00:00:00.000000"
 
 
-@click.command()
+@command()
 @click.argument("experiment", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option(
     "--server",

@@ -43,6 +43,11 @@ class PartsSetting(msgspec.Struct, frozen=True):
         """That of the first part: parameters, vCPUs and ops are those of all."""
         return replace(next(iter(self.parts.values())), varied=self.varied)
 
+    @property
+    def names(self) -> Sequence[str]:
+        """All names that have a value."""
+        return self.one.names
+
     def value(self, name: str) -> str:
         """A parameter's value, or the number of vCPUs."""
         return self.one.value(name)
