@@ -40,7 +40,7 @@ class Collector:
     - ``leaves``: files that only its script leaves, and how many bytes each may have; ``called``:
       what the session calls such a file, where that is not its name.
     - ``failures``: kinds of failure of its own.
-    - ``uses_agent``: its script starts the agent.
+    - ``uses_agent``: its script starts the agent. ``several_vcpus``: one alone shows nothing.
     - ``profiles``: ``read`` gives places and counts. ``whole_command``: what it counts has start-up
       in it, so that two lengths are subtracted; so have profiles. ``records``: it can record, not
       only read.
@@ -59,6 +59,7 @@ class Collector:
     uses_agent: ClassVar[bool] = True
     profiles: ClassVar[bool] = False
     whole_command: ClassVar[bool] = False
+    several_vcpus: ClassVar[bool] = False
     records: ClassVar[bool] = True
 
     @property

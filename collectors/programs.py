@@ -5,7 +5,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from profdiff.base.errors import MissingError
+from profdiff.base.errors import InputError, MissingError
+from profdiff.base.home import place_of
 from profdiff.collectors.architecture import ARCHITECTURES
 
 # What Debian and its relatives call the package that holds a program.
@@ -18,6 +19,31 @@ _PACKAGES = {
     "ld": "binutils",
     "objcopy": "binutils",
 } | {name: package for one in ARCHITECTURES for name, package in one.packages.items()}
+# Likewise, of programs that are workloads, or run them.
+_SAME = (
+    "bash bc bonnie++ dash dbench fio fish gawk gcc git hyperfine iozone3 iperf3 jq make memcached "
+    "netperf nginx numactl openssl parallel perl python3 redis-server ruby sqlite3 strace stress "
+    "stress-ng sudo sysbench time wrk zsh zstd"
+)
+_WORKLOADS = {name: name for name in _SAME.split()} | {
+    "7z": "p7zip-full",
+    "ab": "apache2-utils",
+    "cyclictest": "rt-tests",
+    "hackbench": "rt-tests",
+    "iozone": "iozone3",
+    "java": "default-jre-headless",
+    "lua": "lua5.4",
+    "memtier_benchmark": "memtier-benchmark",
+    "netserver": "netperf",
+    "node": "nodejs",
+    "perf": "linux-perf",
+    "pgbench": "postgresql-contrib",
+    "php": "php-cli",
+    "pi_stress": "rt-tests",
+    "redis-benchmark": "redis-tools",
+    "tbench": "dbench",
+    "xz": "xz-utils",
+}
 # Releases of Debian whose backports have a QEMU that is newer by more than its fixes.
 _BACKPORTED = ("bookworm",)
 _DEBIANS_OWN = ("apt-get", "apt-cache", "dpkg-deb")
@@ -57,6 +83,27 @@ def find_program(name: str) -> Path:
     if path is None:
         raise MissingError(f"{name} is not installed: {fix(name)}")
     return Path(path)
+
+
+def program_named(option: str, text: str) -> Path:
+    """The program that ``text`` of an ``option`` names: a file, or one on PATH. Raises
+    InputError."""
+    path = place_of(text)
+    if path.is_file() and os.access(path, os.X_OK):
+        return path.absolute() if "/" not in text else path
+    found = shutil.which(text) if "/" not in text else None
+    if found is None:
+        what = "is not a program that can be executed" if path.exists() else "is not a file here"
+        where = "" if "/" in text else ", nor on PATH"
+        raise InputError(f"{option} {text}: that {what}{where}: name the program's file")
+    return Path(found)
+
+
+def package_of(name: str) -> str:
+    """What installs a program that a workload is made of, as a clause; "" where no package is
+    known."""
+    package = _WORKLOADS.get(name)
+    return f"apt-get install {package}" if package else ""
 
 
 def every_program(name: str) -> Iterator[Path]:

@@ -27,6 +27,7 @@ class Contention(Exact):
     help = "instructions while vCPUs take turns at random places, so that locks are waited for"
     how = "every instruction, while vCPUs take turns at random places: a model of contention"
     options = ()
+    several_vcpus = True
 
     def refusal(self, architecture: Architecture | None) -> str | None:
         if architecture is None:

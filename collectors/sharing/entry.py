@@ -51,6 +51,7 @@ class Sharing(Collector):
         ),
     )
     failures = ("window",)
+    several_vcpus = True
 
     def refusal(self, architecture: Architecture | None) -> str | None:
         if architecture is None:

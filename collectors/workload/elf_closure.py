@@ -4,6 +4,7 @@ Found as ld.so(8) does it, but by reading the files only: a program is never exe
 """
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,17 +20,20 @@ from profdiff.collectors.workload.root import THIS_MACHINE, Root
 _DEFAULT_FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
 # The most files of one program; a web browser has some 200.
 _MAX_LIBRARIES = 1_000
+_MAX_FOLDERS = 100
 
 
 @dataclass(frozen=True)
 class Needed:
     """A file that a program needs: ``guest_path`` is where it is looked for, ``source`` the file
     here. ``name``: what ld.so looks for in its cache and its folders; None for an interpreter, and
-    for a library that is found by a path."""
+    for a library that is found by a path. ``by_variable``: LD_LIBRARY_PATH leads to it here, which
+    guests do not have."""
 
     guest_path: str
     source: Path
     name: str | None = None
+    by_variable: bool = False
 
 
 class NotFoundError(InputError):
@@ -94,15 +98,18 @@ def _first(program: Elf, root: Root, guest_path: str | None) -> _Loader:
 
 
 def _find(name: str, by: _Loader, program: _Loader, root: Root) -> tuple[Needed, _Loader]:
+    variable = _of_variable(name, root)
     for path, is_usual in _paths(name, by, program, root):
         for guest_path, there, source, is_own in _files(path, by, root):
             elf = read_elf(source)
             if elf and elf.machine == program.elf.machine:
-                needed = Needed(guest_path, source, name if is_usual else None)
+                led = path in variable
+                needed = Needed(guest_path, source, name if is_usual or led else None, led)
                 return needed, _Loader(elf, guest_path, there, is_own)
     raise NotFoundError(
         f"{by.elf.path} needs the shared library {name}, which is not {_place(root)}: "
-        f"install it{'' if root.is_here else ' there'}, or link the workload statically",
+        + ("install it, name its folder in LD_LIBRARY_PATH" if root.is_here else "install it there")
+        + ", or link the workload statically",
         name,
     )
 
@@ -114,7 +121,11 @@ def _paths(name: str, by: _Loader, program: _Loader, root: Root) -> Iterator[tup
         return
     # RPATH counts only where there is no RUNPATH, and the program's own also for its libraries.
     rpath = *by.elf.rpath, *(program.elf.rpath if not program.elf.runpath else ())
-    for folder in by.elf.runpath or rpath:
+    for folder in () if by.elf.runpath else rpath:
+        yield f"{folder or '.'}/{name}", False
+    for path in _of_variable(name, root):
+        yield path, False
+    for folder in by.elf.runpath:
         yield f"{folder or '.'}/{name}", False
     for folder in () if root.is_here else loader_cache.folders(root):
         yield f"{folder}/{name}", True
@@ -125,6 +136,13 @@ def _paths(name: str, by: _Loader, program: _Loader, root: Root) -> Iterator[tup
         yield f"{folder}/{name}", True
     if root.is_here and (cached := loader_cache.of_this_machine().get(name)):
         yield str(cached), True
+
+
+def _of_variable(name: str, root: Root) -> list[str]:
+    """Where LD_LIBRARY_PATH leads to a library of this machine."""
+    value = os.environ.get("LD_LIBRARY_PATH", "") if root.is_here else ""
+    folders = re.split("[:;]", value) if value else []
+    return [f"{Path(folder).absolute()}/{name}" for folder in folders[:_MAX_FOLDERS]]
 
 
 def _files(path: str, by: _Loader, root: Root) -> Iterator[tuple[str, str, Path, bool]]:

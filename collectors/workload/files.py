@@ -47,6 +47,7 @@ class GuestFiles:
         self.by_path: dict[str, GuestFile] = {}
         # Libraries that a guest's ld.so is to find by its cache: name to path.
         self._cached: dict[str, str] = {}
+        self._own_cache = False
 
     def add(self, source: Path, guest_path: str, *, executable: bool, is_code: bool) -> None:
         """Raises InputError."""
@@ -77,8 +78,10 @@ class GuestFiles:
         as_here = root.is_here and self.architecture.is_host
         for one in needed:
             self.add(one.source, one.guest_path, executable=True, is_code=True)
-            if one.name and not as_here:
+            if one.name:
                 self._cached.setdefault(one.name, one.guest_path)
+        # A guest finds by a cache of its own what a variable leads to here.
+        self._own_cache |= not as_here or any(one.by_variable for one in needed)
         cache = Path(loader_cache.CACHE)
         if needed and as_here and cache.exists():
             self.add(cache, str(cache), executable=False, is_code=False)
@@ -110,8 +113,11 @@ class GuestFiles:
 
     def add_loader_cache(self, folder: Path) -> None:
         """What a guest's ld.so finds libraries of a root folder by, made below ``folder``."""
-        if not self._cached or loader_cache.CACHE in self.by_path:
+        known = self.by_path.get(loader_cache.CACHE)
+        is_machines = known is None or known.source == Path(loader_cache.CACHE)
+        if not self._cached or not self._own_cache or not is_machines:
             return
+        self.by_path.pop(loader_cache.CACHE, None)
         data = loader_cache.made(self._cached, self.architecture)
         path = folder / hashlib.sha256(data).hexdigest()[:16] / "ld.so.cache"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,6 @@
 """A workload made ready for the guest: what it runs there, and the files that travel along."""
 
+import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Literal
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, host
+from profdiff.collectors.programs import package_of
 from profdiff.collectors.workload import python
 from profdiff.collectors.workload.command import find_command, which
 from profdiff.collectors.workload.compilation import compiled, is_source
@@ -202,11 +204,16 @@ def _add_interpreter(
         if script.suffix != ".py":
             raise InputError(
                 f"{script} is neither a program nor a script that begins with #!, nor a source "
-                "file (.c, .cpp)"
+                f"file (.c, .cpp): of a shell's script, write sh {shlex.quote(str(script))}"
             )
         words = ["/usr/bin/env", "python3"]
     if not words:
         raise InputError(f"{script} names no interpreter after #!")
+    if line.endswith(b"\r\n"):
+        raise InputError(
+            f"{script} has lines that end as on Windows, which no interpreter takes: sed -i "
+            f"'s/\\r$//' {shlex.quote(str(script))}"
+        )
     if words[0] in ("/bin/sh", "/bin/busybox"):
         return [], None
     interpreters, options = [words[0]], words[1:]
@@ -222,7 +229,11 @@ def _add_interpreter(
         elf = read_elf(path) if path else None
         if path is None or elf is None:
             place = f"in {files.sysroot.path}" if files.sysroot else "here"
-            raise InputError(f"{script} needs the interpreter {interpreter}, which is not {place}")
+            first = line.decode(errors="replace").strip()
+            fix = package_of(Path(interpreter).name) or f"write another one in its line {first}"
+            raise InputError(
+                f"{script} needs the interpreter {interpreter}, which is not {place}: {fix}"
+            )
         files.add(path, interpreter, executable=True, is_code=True)
         files.add_closure(elf, interpreter)
     return [], None

@@ -171,6 +171,7 @@ def bisect(
     from profdiff.collectors.architecture import named
     from profdiff.collectors.kernels.git_spec import GitSpec
     from profdiff.evidence.conditions.condition import Condition
+    from profdiff.recording import copies
     from profdiff.views.bisection import sentences
 
     if not options["command"]:
@@ -182,6 +183,8 @@ def bisect(
         compiler=compiler,
         architecture=named(architecture) if architecture else None,
     ).absolute()
+    experiment = _experiment(options, folder)
+    copies.refuse_early(options["command"], experiment.sweep, experiment.sysroots)
     session = run(
         Asking(
             plain=plain,
@@ -189,7 +192,7 @@ def bisect(
             bad=bad,
             condition=Condition.parse(condition) if condition else None,
             folder=folder,
-            experiment=_experiment(options, folder),
+            experiment=experiment,
             all_above=threshold if every else None,
             suspects=suspects,
             same_code=same_code,

@@ -14,6 +14,7 @@ import click
 
 from profdiff.base import piped
 from profdiff.base.errors import InputError, ProfdiffError
+from profdiff.base.home import place_of
 from profdiff.base.terminal import say, tell
 from profdiff.commands.command import command
 from profdiff.commands.output import Output, output_options, refuse_inputs, with_options
@@ -122,7 +123,7 @@ def _read(recordings: Sequence[str], symbols: dict[str, Sequence[str]]) -> "list
     from profdiff.collectors.kernels.label import labelled
     from profdiff.symbolization.perf_reading import begun
 
-    given = [(label, Path(text)) for label, text in labelled(recordings, _label, "FILE")]
+    given = [(label, place_of(text)) for label, text in labelled(recordings, _label, "FILE")]
     names = ["standard input" if str(path) == piped.STANDARD_INPUT else path for _, path in given]
     files = [(label, piped.kept(path) if piped.is_pipe(path) else path) for label, path in given]
     # While what reads it is imported.
@@ -207,6 +208,20 @@ def _label(recording: str) -> str:
     return label_of(name.removesuffix(".perf.data") if name != ".perf.data" else name)
 
 
+def _of_kind(option: str, text: str, path: Path) -> Path:
+    """``path``, a file or folder as ``option`` takes it. Raises InputError."""
+    folder = option in ("--modules", "--symfs")
+    if not path.exists():
+        raise InputError(f"{option} {text}: no such {'folder' if folder else 'file'}")
+    if folder and not path.is_dir():
+        raise InputError(f"{option} {text}: that is a file: name the folder")
+    if not folder and path.is_dir():
+        names = [one.name for one in sorted(path.glob("vmlinux*")) if one.is_file()]
+        meant = f": {option} {path / names[0]}" if option == "--vmlinux" and names else ""
+        raise InputError(f"{option} {text}: that is a folder: name the file{meant}")
+    return path
+
+
 def _by_label(option: str, texts: Sequence[str], labels: list[str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for text in texts:
@@ -221,7 +236,5 @@ def _by_label(option: str, texts: Sequence[str], labels: list[str]) -> dict[str,
             label = free[0]
         if label in found:
             raise InputError(f"{option}: {label} is given twice")
-        if not Path(path).exists():
-            raise InputError(f"{option} {text}: no such file")
-        found[label] = Path(path)
+        found[label] = _of_kind(option, text, place_of(path))
     return found

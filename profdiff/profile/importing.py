@@ -22,7 +22,7 @@ from profdiff.collectors.kernels.files import module_files
 from profdiff.collectors.perf.samples import empty, of_data, of_text, sampling
 from profdiff.collectors.recorded import Recorded
 from profdiff.collectors.records import Measured
-from profdiff.profile import nameless_kernel
+from profdiff.profile import nameless_kernel, not_recorded
 from profdiff.profile.folding import folded as folded_chains
 from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.metric_choice import chosen, common
@@ -157,11 +157,7 @@ def read(source: GivenRecording, known: Callable[[], Mapping[str, Path]] = dict)
     """Read and symbolize. ``known``: debug ELFs of kernels by build id, asked for where there is
     none in the usual places. Raises InputError for a file that is none of the formats, is damaged,
     or has other symbols than those given."""
-    if source.path.is_dir():
-        raise InputError(
-            f"{source.path} is a folder: what perf record --threads makes is not read (record "
-            "without it); a session is for profdiff report"
-        )
+    not_recorded.refuse(source.path)
     try:
         if is_perf_data(str(source.path)):
             return _read_perf(source, known)
@@ -234,6 +230,7 @@ def _kernel_symbols(
             kallsyms = bounded.read(source.kallsyms, MAX_KALLSYMS)
         except OSError as error:
             raise InputError(f"cannot read {source.kallsyms}: {error.strerror}") from error
+        not_recorded.refuse_kallsyms(source.kallsyms, kallsyms)
     else:
         kallsyms = found_kallsyms(build_id, data.kernel_mappings)
     return KernelSymbols(debug_elf, kallsyms, module_files(source.modules))

@@ -1,17 +1,20 @@
 """Copies of a workload that run at the same time: whether it can have them, and knows how long."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
+from profdiff.collectors.architecture import host
+from profdiff.collectors.workload.command import find_command
 from profdiff.collectors.workload.compilation import is_source
+from profdiff.collectors.workload.files import GuestFiles
 from profdiff.collectors.workload.workload import PreparedWorkload
 from profdiff.recording.lengths import OPS
-from profdiff.recording.sweep import Sweep
+from profdiff.recording.sweep import Sweep, points
 
 
-def refuse(prepared: PreparedWorkload, asked: Sweep, collectors: Iterable[str]) -> None:
+def refuse(prepared: PreparedWorkload, asked: Sweep, collectors: Collection[str]) -> None:
     """Raises InputError where ``collectors`` cannot record the copies of a workload, or a test in
     will-it-scale's shape is not told how many operations they do."""
     if prepared.is_test and not _tells_ops(asked):
@@ -19,6 +22,14 @@ def refuse(prepared: PreparedWorkload, asked: Sweep, collectors: Iterable[str]) 
             f"{prepared.argv[0]} is a test in will-it-scale's shape, whose loop never ends: add "
             "--ops 2000, the number of operations of each copy"
         )
+    for name in collectors:
+        if registry.collector(name).several_vcpus and max(asked.cpus) < 2:
+            copied = " --copies 2" if prepared.is_test else ""
+            raise InputError(
+                f"--collector {name}: one vCPU shares with nobody: add --cpus 2{copied}"
+            )
+        if registry.collector(name).several_vcpus and prepared.is_test and prepared.copies < 2:
+            raise InputError(f"--collector {name}: one copy shares with nobody: add --copies 2")
     if prepared.started == 1:
         return
     used = [registry.collector(name) for name in collectors]
@@ -43,6 +54,16 @@ def possible(command: Sequence[str], asked: Sweep) -> Sequence[str]:
     """As ``named``, before anything is compiled: a source may be a test."""
     swept = any(text.startswith(f"{OPS}=") for text in asked.texts)
     return [*command, f"{{{OPS}}}"] if swept and is_source(Path(command[0])) else command
+
+
+def refuse_early(command: Sequence[str], asked: Sweep, sysroots: Sequence[str]) -> None:
+    """Raise InputError for what a ``command`` in guests shows before kernels are fetched or built,
+    and before anything is compiled."""
+    source = is_source(Path(command[0]))
+    words = [*command, f"{{{OPS}}}"] if source and _tells_ops(asked) else command
+    points(asked, words, in_guests=True)
+    if not sysroots:
+        find_command(command[0], GuestFiles(host()))
 
 
 def _tells_ops(asked: Sweep) -> bool:

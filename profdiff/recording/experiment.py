@@ -20,6 +20,7 @@ from profdiff.collectors.guest.machine_state import MachineState
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.kernels.arguments import KernelArgument
 from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.programs import program_named
 from profdiff.collectors.recorder import Recorder
 from profdiff.collectors.records import Failure, Value
 from profdiff.collectors.workload.files import GuestFile
@@ -219,7 +220,10 @@ class Experiment:
         )
         profiles = any(registry.collector(name).profiles for name in planned.collectors)
         blind = inlines.told(planned.compared) if profiles else []
-        notes = "; ".join(filter(None, [points.note, _stay(prepared), _lacks(prepared), *blind]))
+        bare = _bare(planned.kernels) if profiles and not blind else ""
+        notes = "; ".join(
+            filter(None, [points.note, _stay(prepared), _lacks(prepared), *blind, bare])
+        )
         return Experiment(asked, folder, located, equipment, prepared, own, planned, notes or None)
 
     @property
@@ -290,6 +294,18 @@ def _lacks(prepared: PreparedWorkload) -> str:
     )
 
 
+def _bare(kernels: Sequence[m.Kernel]) -> str:
+    """Of which kernels only symbols are known."""
+    labels = [one.label for one in kernels if not one.twin_of and not inlines.all_shown([one])]
+    if not labels:
+        return ""
+    return (
+        f"{units.listed(labels)}: no debug information, so functions that are inlined count as "
+        "part of their callers, and no source lines or types are known: name the kernel's vmlinux, "
+        f"built with CONFIG_DEBUG_INFO, too: --kernel {labels[0]}=IMAGE,vmlinux=ELF"
+    )
+
+
 def _too_few(kernels: Sequence[Located]) -> str:
     if not (holes := [one for one in kernels if isinstance(one, Hole)]):
         return "give --kernel at least twice: the base and one to compare with it"
@@ -324,11 +340,13 @@ def _collectors(
 
 
 def _refuse_unused(asked: Asked, names: Sequence[str]) -> None:
-    """Raise InputError for an option on the command line that several collectors have, none of
-    which is among ``names``: it would say nothing."""
+    """Raise InputError for an option on the command line that no collector among ``names`` has: it
+    would say nothing."""
     for option in registry.options():
         having = [one.name for one in registry.recording().values() if option in one.options]
-        if len(having) > 1 and option.name in asked.given and not set(having) & set(names):
+        value = asked.options[option.name or ""]
+        # What is switched off is off in runs that do not have it.
+        if option.name in asked.given and value is not False and not set(having) & set(names):
             raise InputError(
                 f"{option.opts[0]}: only {' and '.join(having)} runs use it: add --collector "
                 f"{having[-1]}"
@@ -341,5 +359,6 @@ def _emulator(
     if architecture is None:
         return None
     given = value_for("--qemu", asked.qemu, architecture)
-    emulator = registry.collector(name).emulator(architecture, Path(given) if given else None)
+    program = program_named("--qemu", given) if given else None
+    emulator = registry.collector(name).emulator(architecture, program)
     return emulator.with_cpu(cpu)

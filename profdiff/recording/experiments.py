@@ -11,7 +11,8 @@ from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.by_architecture import unnamed
 from profdiff.collectors.kernels.arguments import KernelArgument
-from profdiff.recording import located, plan, series
+from profdiff.collectors.kernels.kinds.machine import Machine
+from profdiff.recording import copies, located, plan, series
 from profdiff.recording.experiment import Asked, Equipment, Experiment
 from profdiff.recording.known import Answers
 from profdiff.session import opened
@@ -54,6 +55,8 @@ class Experiments:
             for session in recorded:
                 plan.refuse_other_series(session, every)
         command = asked.command or command_of(folder, recorded)
+        if not all(isinstance(one.spec, Machine) for one in asked.kernels):
+            copies.refuse_early(command, asked.sweep, asked.sysroots)
         kind = _kind(asked, folder)
         names = _parts(asked, folder, kind)
         if kind is COMPILER:

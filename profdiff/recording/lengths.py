@@ -138,11 +138,12 @@ def _how_to_say(wanted: Wanted) -> str:
             "the number behind --ops"
         )
     same = [n for n in words if _number(wanted.command[n]) == _number(wanted.ops.replace(",", ""))]
+    told = f"{_WHOLE}, also those per op, which are the whole divided by {wanted.ops}"
     if len(same) != 1:
-        return f"{_WHOLE}: write {{ops}} for the number of operations in COMMAND"
+        return f"{told}: write {{ops}} for the number of operations in COMMAND"
     command = [*wanted.command[: same[0]], f"{{{OPS}}}", *wanted.command[same[0] + 1 :]]
     return (
-        f"{_WHOLE}: write {{ops}} for the number of operations in COMMAND: -- {shlex.join(command)}"
+        f"{told}: write {{ops}} for the number of operations in COMMAND: -- {shlex.join(command)}"
     )
 
 

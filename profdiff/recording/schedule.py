@@ -234,14 +234,16 @@ def _run_id(
 @dataclass(frozen=True)
 class Estimate:
     """Seconds that runs take in all, between ``low`` and ``high``. ``basis``: how many finished
-    runs say so; 0 if it is assumed."""
+    runs say so; 0 if it is assumed. ``known``: whether all points have such a run: another point
+    may take any time."""
 
     low: float
     high: float
     basis: int
+    known: bool = True
 
     def __str__(self) -> str:
-        return units.span(self.low, self.high)
+        return units.span(self.low, self.high) + ("" if self.known else ", or more")
 
 
 def estimate(
@@ -271,7 +273,8 @@ def estimate(
         low += quickest / side_by_side
         high += slowest / side_by_side
     collectors = {one.recorder.collector.name for one in pending}
-    return Estimate(low, high, sum(run.collector in collectors for run in finished))
+    known = all((one.recorder.collector.name, one.point) in ranges for one in pending)
+    return Estimate(low, high, sum(run.collector in collectors for run in finished), known)
 
 
 def _range(seconds: Sequence[float]) -> tuple[float, float]:
@@ -287,7 +290,9 @@ def runs_left(
     if not pending:
         return ""
     runs = f"{units.counted(len(pending), 'run')} left"
-    return f"{runs}, {estimate(manifest, pending, jobs, since)}"
+    told = estimate(manifest, pending, jobs, since)
+    # Nobody knows how long the workload runs.
+    return f"{runs}, {told}" if told.basis else runs
 
 
 class Pace:

@@ -49,7 +49,7 @@ def parse_sweep(texts: Sequence[str]) -> dict[str, list[str]]:
             raise InputError(f"--sweep {text}: write NAME=VALUE,VALUE...")
         if name in parameters:
             raise InputError(f"--sweep {name}: the name is given twice")
-        parameters[name] = values.split(",")
+        parameters[name] = [value.strip() for value in values.split(",")]
         if len(set(parameters[name])) < len(parameters[name]) or "" in parameters[name]:
             raise InputError(f"--sweep {text}: a value is empty or given twice")
     return parameters
@@ -79,6 +79,7 @@ def points(asked: Sweep, command: Sequence[str], *, in_guests: bool, whole: bool
             f"{asked.copies}"
         )
     names = _names_in(" ".join(command))
+    _refuse_unnamed(asked, names, " ".join(command))
     rows, rule = _rows(asked, names, len(cpus)), asked.ops
     if _takes_ops(asked, names) and OPS not in rows[0]:
         # The command names the number of operations: it is a parameter like others.
@@ -95,6 +96,30 @@ def points(asked: Sweep, command: Sequence[str], *, in_guests: bool, whole: bool
         pair, note = lengths.chosen(wanted)
     every = [_of_all(one, asked) for one in _points(rows, cpus, rule, pair)]
     return Points(every, pair.note if pair else note)
+
+
+def _refuse_unnamed(asked: Sweep, names: Sequence[str], command: str) -> None:
+    """Raise InputError where the command names a parameter that has no value: it would get the
+    braces. A shell's ``${NAME}`` is its own."""
+    given = {text.partition("=")[0] for text in [*asked.texts, asked.difference or ""]}
+    for name in names:
+        if name in given or name == OPS or not re.search(rf"(?<!\$)\{{{name}\}}", command):
+            continue
+        if name == COPY:
+            if asked.copies > 1:
+                continue
+            raise InputError(
+                f"the command uses {{{COPY}}}, the number of each copy: give --copies, at least 2"
+            )
+        known = [*given - {""}, *([OPS] if asked.ops else [])]
+        near = get_close_matches(name.lower(), known, 1)
+        meant = f"write {{{near[0]}}}" if near else f"add --sweep {name}=VALUE,..."
+        raise InputError(
+            f"the command uses {{{name}}}, which has no value: {meant}; braces that are the "
+            f"command's own have a space in them: {{ {name} }}"
+        )
+    if asked.zipped and len(asked.texts) < 2:
+        raise InputError("--zip steps through several parameters: give --sweep for each of them")
 
 
 def _of_all(point: m.Point, asked: Sweep) -> m.Point:
@@ -193,10 +218,12 @@ def _count(rule: str | None, row: Row) -> int | None:
                 f"--ops {rule}: no --sweep gives {{{name}}} a value: write "
                 + (f"{{{near[0]}}}, or --sweep {name}=..." if near else f"--sweep {name}=...")
             )
-        if not re.fullmatch(r"\d{1,18}", text) or int(text) == 0:
+        if re.fullmatch(r"-?\d{1,18}", text) and int(text) <= 0:
+            raise InputError(f"--ops {rule}: an operation or more is counted: write at least 1")
+        if not re.fullmatch(r"\d{1,18}", text, re.ASCII):
             raise InputError(
-                f"--ops {rule}: {factor.strip()!r} is not a number: write a number, or a product "
-                "of numbers and {NAME} of a sweep"
+                f"--ops {rule}: {factor.strip()!r} is not a whole number: write digits (1000000), "
+                "or a product of numbers and {NAME} of a sweep"
             )
         result *= int(text)
     if result >= _TOO_MANY:

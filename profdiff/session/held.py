@@ -5,11 +5,13 @@ import os
 import stat
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Literal, NoReturn
 
+from profdiff.base import file_kind
 from profdiff.base.errors import InputError, SessionError
+from profdiff.base.near import did_you_mean
 from profdiff.session.kinds import KINDS, PartKind
 
 MANIFEST = "manifest.json"
@@ -28,6 +30,7 @@ FOLDERS = ("kernels", "symbols", "workload")
 _OWN = {*_FILES, *(kind.file for kind in KINDS), *FOLDERS, "runs", ".lock"}
 # As many of a folder's sessions are named in a message.
 _NAMED = 8
+_LOOKED_AT = 1_000
 
 
 def held(folder: Path) -> Held | None:
@@ -92,6 +95,32 @@ def refuse_recorded(path: Path) -> None:
     for folder in real.parents:
         if real.relative_to(folder).parts[0] in _OWN and held(folder):
             raise InputError(f"{path} belongs to what is recorded in {folder}: name another file")
+
+
+def no_session(folder: Path) -> str:
+    """What is in the place of a session, and what to name instead."""
+    what = file_kind.told(folder)
+    if what and what != "a folder":
+        fix = "name the folder that profdiff record made"
+        if what == "a recording of perf":
+            fix = f"profdiff diff {folder} shows it, and profdiff import makes a session of it"
+        return f"{folder} is not a session, but {what}: {fix}"
+    near = _sessions(folder if what else folder.parent)
+    if what and near:
+        return f"{folder} is not a session, but holds some: name {' or '.join(near[:_NAMED])}"
+    missing = f"it has no {MANIFEST}" if what else "there is no such folder"
+    meant = did_you_mean(folder.name, {Path(one).name: one for one in near}) if not what else ""
+    return f"{folder} is not a session: {missing}" + (
+        f": {meant}" if meant else " (profdiff record makes one)"
+    )
+
+
+def _sessions(folder: Path) -> list[str]:
+    """What is recorded in a folder, in alphabetical order."""
+    try:
+        return sorted(str(one) for one in islice(folder.iterdir(), _LOOKED_AT) if held(one))
+    except OSError:
+        return []
 
 
 def refuse_several(folder: Path) -> None:

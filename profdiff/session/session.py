@@ -18,7 +18,15 @@ from profdiff.base.errors import ProfdiffError, SessionError
 from profdiff.collectors import registry
 from profdiff.collectors.records import DAMAGED, Text
 from profdiff.session import checksums as sums
-from profdiff.session.held import MANIFEST, TITLES, Held, inside, refuse_occupied, refuse_several
+from profdiff.session.held import (
+    MANIFEST,
+    TITLES,
+    Held,
+    inside,
+    no_session,
+    refuse_occupied,
+    refuse_several,
+)
 from profdiff.session.inlines import folded
 from profdiff.session.manifest import SCHEMA, Kernel, Manifest, Point, Run
 from profdiff.session.schemas import first, second
@@ -87,9 +95,7 @@ class Session(Recording):
             data = bounded.read_json(path, _MAX_FILE)
         except (FileNotFoundError, NotADirectoryError):
             refuse_several(folder)
-            raise SessionError(
-                f"{folder} is not a session: it has no {MANIFEST} (profdiff record makes one)"
-            ) from None
+            raise SessionError(no_session(folder)) from None
         except OSError as error:
             raise SessionError(f"cannot read {path}: {error.strerror}") from error
         session = Session(folder, _decode(path, data))

@@ -165,7 +165,7 @@ def test_by_line(imported: Path) -> None:
         (["SESSION", "commit_anon_folio_batch", "--kernel", "base"], "base executed nothing of it"),
         (["SESSION", "change_pte_rnge"], "did you mean change_pte_range"),
         (["SESSION", FUNCTION, "--metric", "cycles"], "--metric cycles: the session has"),
-        (["SESSION", FUNCTION, "--at", "x=1"], "--at x=1: there is one point alone: leave --at out"),
+        (["SESSION", FUNCTION, "--at", "x=1"], "--at x=1: there is one point alone"),
         (["SESSION", FUNCTION, "--per-op"], "--per-op: the number of ops is unknown"),
         (["SESSION", FUNCTION, "--inlined-at", "kfree"], "kfree"),
         (["SESSION", FUNCTION, "--kernel", "x"], "--kernel x: no kernel 'x' has a result"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from profdiff.base.errors import ProfdiffError
+from profdiff.base.home import place_of
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.label import name_of
@@ -84,14 +85,6 @@ class Spec(ABC):
     def completions(cls) -> Iterable[str]:
         """Whole SPECs of this kind for a shell to complete."""
         return (cls.prefix,) if cls.prefix else ()
-
-
-def place_of(path: str) -> Path:
-    """Where ``path`` leads; ``~nobody/`` is a folder's name."""
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        return Path(path)
 
 
 def absolute_path(path: str) -> str:

@@ -295,12 +295,18 @@ def experiment_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def experiments(options: dict[str, Any]) -> Experiments:
     """From the values of ``experiment_options``. Raises what ``Experiments.of`` raises."""
-    from profdiff.recording.experiments import Experiments
+    from profdiff.recording.experiments import Experiments, session_folder
+    from profdiff.session.held import held, refuse_occupied
 
     for name, told in (("only", "--only"), ("tags", "--tag")):
         if options[name]:
             raise InputError(f"{told} works only on a suite: add --suite FILE")
-    return Experiments.of(asked(options, click.get_current_context()))
+    wanted = asked(options, click.get_current_context())
+    # Before anything is built, fetched or booted.
+    folder = session_folder(wanted.output, wanted.command)
+    if held(folder) not in ("session", "parts"):
+        refuse_occupied(folder)
+    return Experiments.of(wanted)
 
 
 def asked_suite(options: dict[str, Any]) -> AskedSuite | None:

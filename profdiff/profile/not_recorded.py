@@ -1,0 +1,53 @@
+"""What is given in the place of a recording that is a file."""
+
+import shlex
+from pathlib import Path
+
+from profdiff.base import file_kind
+from profdiff.base.errors import InputError
+from profdiff.base.near import did_you_mean
+from profdiff.session.held import TITLES, held
+
+_OTHERS = ("an ELF file", "a kernel's image", "a package or an archive", "an archive for an initrd")
+
+
+def refuse(path: Path) -> None:
+    """Raise InputError where ``path`` is no recording, whatever is in it."""
+    what = file_kind.told(path)
+    if has := held(path):
+        raise InputError(
+            f"{path} is {TITLES[has]}, not a file of perf's: profdiff report "
+            f"{shlex.quote(str(path))} compares the kernels that it holds; to compare others with "
+            "them, record all into one session"
+        )
+    if what == "a folder":
+        # tools/perf/util/data.c: what it writes for --threads.
+        if (path / "data").is_file():
+            raise InputError(
+                f"{path} is a folder that perf record --threads made, which is not read: record "
+                "without it"
+            )
+        raise InputError(f"{path} is a folder: name a file that perf record or perf script wrote")
+    if what in _OTHERS:
+        vmlinux = ", and an ELF file with --vmlinux" if what == "an ELF file" else ""
+        raise InputError(
+            f"{path} is {what}, not a recording: name a file that perf record or perf script "
+            f"wrote{vmlinux}"
+        )
+    if not what and not path.exists():
+        try:
+            names = [one.name for one in path.parent.iterdir()]
+        except OSError:
+            names = []
+        meant = did_you_mean(path.name, {one: str(path.parent / one) for one in names})
+        raise InputError(f"{path}: there is no such file" + (f": {meant}" if meant else ""))
+
+
+def refuse_kallsyms(path: Path, data: bytes) -> None:
+    """Raise InputError where ``data`` of ``path`` is not what /proc/kallsyms has."""
+    words = data[:1_000].split(b"\n", 1)[0].split()
+    if len(words) < 3 or len(words[0]) < 8 or not words[0].isalnum() or len(words[1]) != 1:
+        raise InputError(
+            f"--kallsyms {path}: that is {file_kind.told(path) or 'something else'}, not a copy of "
+            "/proc/kallsyms: on the recorded machine, sudo cat /proc/kallsyms > FILE"
+        )
