@@ -43,6 +43,8 @@ def empty(data: PerfData) -> str:
             "holds what a processor traced (Intel PT, Arm SPE) and no sample: perf inject --itrace "
             "-o FILE makes samples of it"
         )
+    if data.statistics["unterminated"]:
+        return "ends before its first sample: copy it again, or record it again"
     if kinds & _STAT_RECORDS:
         return (
             "holds what perf stat record counted, and no sample: profdiff record --collector stat "

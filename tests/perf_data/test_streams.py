@@ -93,6 +93,8 @@ def test_a_cut_stream_has_the_samples_before(tmp_path: Path) -> None:
         assert told["unterminated"] == (length not in ends)
     path.write_bytes(whole)
     assert PerfData.open(str(path)).statistics["samples"] == samples
+    path.write_bytes(whole[: ends[2] + 9])
+    assert "ends before its first sample" in error_line(profdiff("diff", path, status=2))
     path.write_bytes(whole[:30])
     with pytest.raises(NativeError, match="is cut short"):
         PerfData.open(str(path))
