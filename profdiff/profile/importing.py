@@ -195,7 +195,7 @@ def _read_perf(source: GivenRecording, known: Callable[[], Mapping[str, Path]]) 
         title = f"vmlinux of {source.label} ({build_id[:12]})"
         debug_elf = debuginfod.find(build_id, "debuginfo", title)
     if why := empty(data):
-        raise InputError(f"{source.path} {why}")
+        raise InputError(f"{source.name} {why}")
     found = of_data(data)
     symbols = _kernel_symbols(source, data, build_id, debug_elf)
     binaries = _binaries(source, data)

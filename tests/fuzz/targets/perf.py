@@ -120,6 +120,22 @@ my work  8/9 [003]  1000.000006:       7000 cycles:u:
 \t          401136 main (inlined)
 
 work  7   1000.000011: 1 instructions:  ffffffff81000010 change_pte_range ([kernel.kallsyms])
+work  7 [001]   1000.000012: sched:sched_switch: prev_comm=work prev_pid=7 ==> next_comm=dd
+work  7   1000.000013: PERF_RECORD_LOST lost 7
+dd  1000003 cycles:
+\t          401136 main
+"""
+_SIMPLEPERF = b"""\
+sample:
+  event_type: cpu-cycles
+  event_count: 70
+  file: /system/lib64/libc.so
+  symbol: f(int)
+  callchain:
+    file: /work
+    symbol: work[+12]
+lost_situation:
+  lost_count: 4
 """
 FOLDED = [
     b"work;main;do_syscall_64_[k];change_pte_range_[k] 1200\nwork;main 3\n",
@@ -159,7 +175,7 @@ TARGETS = (
     ),
     Target(
         "script-text",
-        lambda: [_SCRIPT, gzip.compress(_SCRIPT, mtime=0), _SCRIPT * 20],
+        lambda: [_SCRIPT, _SIMPLEPERF, gzip.compress(_SCRIPT, mtime=0), _SCRIPT * 20],
         _read_script,
         cases=150,
         refusals=REFUSALS,
