@@ -16,13 +16,13 @@ _UNFINISHED, _PREFIX = ".part", 40
 # Read once: umask(2) can only be read by setting it, which threads would see.
 _UMASK = os.umask(0)
 os.umask(_UMASK)
-DEFAULT_MODE = 0o666 & ~_UMASK
-"""That of a new file."""
+_DEFAULT_MODE = 0o666 & ~_UMASK
 
 
 @contextlib.contextmanager
 def open_atomic(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
-    """Yield a file whose content replaces ``path`` when the block ends without an exception.
+    """Yield a file whose content replaces ``path``, with its mode and owner, when the block ends
+    without an exception. A link is replaced, too: ``outputs`` has what users name.
 
     If ``durable``, the data reach the disk before the name does, so that a power cut leaves the old
     file or the new one. What can be made again need not wait for the disk. Raises OSError (a full
@@ -33,9 +33,9 @@ def open_atomic(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
         with naming(path), opened as file:
             yield file
             file.flush()
+            keep_mode(path, file)
             if durable:
                 os.fsync(file.fileno())
-        temporary.chmod(DEFAULT_MODE)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -61,6 +61,21 @@ def open_unfinished(path: Path) -> tuple[BinaryIO, Path]:
         dir=path.parent, prefix=f".{path.name[:_PREFIX]}.", suffix=_UNFINISHED
     )
     return os.fdopen(descriptor, "wb"), Path(name)
+
+
+def keep_mode(path: Path, file: BinaryIO) -> None:
+    """Give a new file the mode and the owner of the one at ``path``, whose place it takes."""
+    old = path.lstat() if path.exists() else None
+    if old is None or not stat.S_ISREG(old.st_mode):
+        os.fchmod(file.fileno(), _DEFAULT_MODE)
+        return
+    new = os.fstat(file.fileno())
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        for user in (old.st_uid, -1):
+            with contextlib.suppress(OSError):
+                os.fchown(file.fileno(), user, old.st_gid)
+                break
+    os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode) & 0o777)
 
 
 def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> None:

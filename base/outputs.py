@@ -8,10 +8,9 @@ import stat
 from collections.abc import Iterable
 from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 from profdiff.base import terminal
-from profdiff.base.atomic import DEFAULT_MODE, open_unfinished
+from profdiff.base.atomic import keep_mode, open_unfinished
 
 # As many links Linux follows, one behind the other.
 _LINKS = 40
@@ -50,7 +49,7 @@ def write_outputs(
             file, unfinished[place] = open_unfinished(place)
             with file:
                 file.write(data)
-                _as_before(place, file)
+                keep_mode(place, file)
                 file.flush()
                 if durable:
                     os.fsync(file.fileno())
@@ -132,22 +131,6 @@ def _make(folder: Path, made: list[Path]) -> None:
         _make(folder.parent, made)
         folder.mkdir()
         made.append(folder)
-
-
-def _as_before(place: Path, file: BinaryIO) -> None:
-    """Give a new file the mode and the owner of the one whose place it takes."""
-    try:
-        old = place.stat()
-    except FileNotFoundError:
-        os.fchmod(file.fileno(), DEFAULT_MODE)
-        return
-    new = os.fstat(file.fileno())
-    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
-        for user in (old.st_uid, -1):
-            with contextlib.suppress(PermissionError):
-                os.fchown(file.fileno(), user, old.st_gid)
-                break
-    os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode) & 0o777)
 
 
 def _write_through(path: Path, data: bytes) -> None:

@@ -15,6 +15,13 @@ def test_replaces_whole(tmp_path: Path) -> None:
     assert path.read_bytes() == b"new"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
     assert stat.S_IMODE(path.stat().st_mode) & 0o600 == 0o600
+    path.chmod(0o640)
+    write_atomic(path, b"newer")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    (tmp_path / "link").symlink_to("file")
+    write_atomic(tmp_path / "link", b"a session's links lead nowhere")
+    assert path.read_bytes() == b"newer"
+    assert stat.S_IMODE((tmp_path / "link").lstat().st_mode) & 0o111 == 0
 
 
 def test_a_full_disk_is_named(small_disk: Path) -> None:
