@@ -7,11 +7,16 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import whole_run
+from click.testing import CliRunner
 from pull_labs_server import TOKEN, Server, serving
 from support import EXAMPLE, error_line, profdiff
+
+from profdiff.commands.lab import command
+from profdiff.commands.lab.server import Servers
 
 NODE, OTHER = "65a1f0c2d3", "65a1f0c2d4"
 
@@ -167,3 +172,27 @@ def test_wrong_use(server: Server, tmp_path: Path) -> None:
     server.files["/latest/events"] = b""
     said = lab(server, tmp_path, "--server", f"{server.address}/elsewhere", status=2)
     assert "it answers 404" in error_line(said)
+
+
+def test_a_list_of_events_that_does_not_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each page has a newer event; the first has a time behind all others."""
+    asked = []
+
+    def page(url: str, most: int) -> bytes:
+        since = parse_qs(urlsplit(url).query)["from"][0]
+        asked.append(since)
+        last = "zzzz" if len(asked) == 1 else f"2026-11-26T00:00:{len(asked):02}"
+        times = [last, f"2026-11-26T00:00:{len(asked):02}"] if len(asked) < 50 else []
+        return json.dumps([{"timestamp": one} for one in times]).encode()
+
+    monkeypatch.setattr(Servers, "read", lambda self, url, most: page(url, most))
+    monkeypatch.setattr(command, "_PAGES", 5, raising=False)
+    experiment = tmp_path / "e.toml"
+    experiment.write_text('command = ["true"]\n')
+    words = ["--server", "http://127.0.0.1:1", "--base", "x", "--origin", "test", "--once"]
+    words += ["--fail-if", "instructions > +1%", "-o", str(tmp_path / "l")]
+    done = CliRunner().invoke(command.lab, [str(experiment), *words], catch_exceptions=False)
+    assert done.exit_code == 0 and len(asked) == 5
+    assert asked[1:] == [f"2026-11-26T00:00:{number:02}" for number in range(1, 5)]

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from profdiff.commands.lab.server import Servers
 
 _FIRST = "1970-01-01T00:00:00.000000"
+# Of a list of events: a server may have a newer one each time.
+_PAGES, _SECONDS, _JOBS = 100, 1800.0, 10_000
+_ENDLESS = "the list of events has no end yet: what it has so far is done first"
 
 
 @command()
@@ -115,32 +118,43 @@ def lab(
     bench = Bench(servers, output, experiment, base, conditions, origin, timeout)
     since = _FIRST
     while True:
-        jobs, last = _waiting(servers, server, since, patient=not once)
+        jobs, since = _waiting(servers, server, since, patient=not once)
         for job in jobs:
             mine = platform in (None, job.platform) and runtime in (None, job.runtime)
             if mine:
                 bench.do(job)
-        if last > since:
-            since = last
-        elif once:
+        if once:
             return
-        else:
-            time.sleep(interval)
+        time.sleep(interval)
 
 
 def _waiting(
     servers: "Servers", server: str, since: str, *, patient: bool
 ) -> "tuple[list[Announced], str]":
-    """The jobs that wait, and the time of the last event. ``patient``: a server that does not
-    answer is only told. Raises ProfdiffError otherwise."""
+    """The jobs that wait, and the time of the last event: of all pages, or of as many as there may
+    be. ``patient``: a server that does not answer is only told. Raises ProfdiffError otherwise."""
     from profdiff.commands.lab.job import announced
     from profdiff.commands.lab.server import EVENTS
 
-    asked = {"state": "done", "kind": "job", "limit": 1000, "recursive": "true", "from": since}
-    try:
-        return announced(servers.read(f"{server.rstrip('/')}/events?{urlencode(asked)}", EVENTS))
-    except ProfdiffError as error:
-        if not patient:
-            raise
-        tell(in_line(str(error)))
-        return [], since
+    found: list[Announced] = []
+    began = time.monotonic()
+    for _ in range(_PAGES):
+        asked = {"state": "done", "kind": "job", "limit": 1000, "recursive": "true", "from": since}
+        page = f"{server.rstrip('/')}/events?{urlencode(asked)}"
+        try:
+            jobs, last = announced(servers.read(page, EVENTS))
+        except ProfdiffError as error:
+            if not patient:
+                raise
+            tell(in_line(str(error)))
+            break
+        found += jobs
+        if last <= since:
+            break
+        since = last
+        if time.monotonic() - began > _SECONDS or len(found) > _JOBS:
+            tell(_ENDLESS)
+            break
+    else:
+        tell(_ENDLESS)
+    return found, since

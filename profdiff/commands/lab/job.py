@@ -16,6 +16,8 @@ from profdiff.base.errors import InputError
 
 Text = Annotated[str, msgspec.Meta(max_length=4096)]
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+:-]{0,127}\Z")]
+# A text behind all times would hide the events to come.
+_TIME = re.compile(r"[0-9]{4}-[0-9T:.+Z-]{6,60}")
 _NODE = re.compile(r"[0-9a-f]{8,64}")
 # Values of a page of events: a thousand for each of a thousand.
 _MOST = 10**6
@@ -108,7 +110,8 @@ def announced(data: bytes) -> tuple[list[Announced], str]:
         if (definition := (event.node.artifacts or {}).get("job_definition"))
         and _NODE.fullmatch(event.node.id)
     ]
-    return found, max((event.timestamp for event in events), default="")
+    times = (event.timestamp for event in events if _TIME.fullmatch(event.timestamp))
+    return found, max(times, default="")
 
 
 def _events(data: bytes) -> Iterator[_Event]:
