@@ -169,6 +169,16 @@ def test_a_log_costs_no_numbers(small: Path) -> None:
         open_recording(small)
 
 
+def test_a_strangers_sparse_file_is_not_read(small: Path) -> None:
+    path = small / "manifest.json"
+    told = json.loads(path.read_text())
+    told["checksums"]["runs/base-1/counts"] = [40 << 30, "0" * 32]
+    path.write_text(json.dumps(told))
+    os.truncate(small / "runs/base-1/counts", 40 << 30)
+    (line, *_) = Session.open(small).damaged
+    assert line.endswith("runs/base-1/counts is damaged: its disk space is far below its length")
+
+
 @pytest.mark.slow
 def test_one_of_several_runs_costs_no_other(written: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(written, tmp_path / "s.profdiff")
