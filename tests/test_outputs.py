@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -94,7 +95,7 @@ def test_open_files_are_written_to(session: Path, tmp_path: Path) -> None:
     ln -s /dev/stdout out; {program} --json out > json
     echo before > log; {program} --csv /proc/self/fd/1 >> log
     echo before > other; {program} --csv /dev/fd/7 7>> other
-    {program} --csv >(cat > substituted)
+    touch substituted; {program} --csv >(cat > substituted)
     ln -s /dev/stderr link; {program} --csv link 2> errors
     """
     done = subprocess.run(["bash", "-ec", script, session], cwd=tmp_path, capture_output=True)
@@ -106,6 +107,7 @@ def test_open_files_are_written_to(session: Path, tmp_path: Path) -> None:
     for _ in range(100):
         if (found := (tmp_path / "substituted").read_text()) == rows:
             break
+        time.sleep(0.05)
     assert found == rows
     assert (tmp_path / "link").readlink() == Path("/dev/stderr")
     assert (tmp_path / "out").readlink() == Path("/dev/stdout")
