@@ -49,6 +49,20 @@ WORDS = [
     ("plan --settle nan -- ./w.sh", "--settle nan: write a number of seconds"),
     ("plan --copies 0 -- ./w.sh", "--copies 0: write a whole number from 1 to 1,024"),
     ("diff x --ops 1k", "--ops 1k: write a whole number of at least 1: --ops 1000"),
+    # Options that say nothing without another one.
+    (
+        "check s.profdiff --fail-if 'instructions > +1%' --kcidb x",
+        "name your CI system by --origin",
+    ),
+    ("bisect --good a --bad b --threshold 5% -- ./w.sh", "--threshold is the smallest step that"),
+    ("annotate s.profdiff f --by line --addresses", "--addresses shows instructions"),
+    # Kernels.
+    ("plan --kernel k --kernel k -- ./w.sh", "--kernel k is given twice: name another kernel"),
+    ("plan --kernel folder,threads -- ./w.sh --x", "write --kernel folder --kernel threads"),
+    ("plan --kernel image,elf --kernel b=image -- ./w.sh", "did you mean image,vmlinux=elf?"),
+    ("plan --kernel image,vmlinux= --kernel b=image -- ./w.sh", "no file is named behind vmlinux="),
+    ("atlas s.profdiff s.profdiff", "s.profdiff is given twice"),
+    ("report u.profdiff --cell nosuch", "the suite has no such cell: profdiff report SUITE lists"),
     # Too many words.
     ("report s.profdiff t.profdiff", "t.profdiff is one argument too many: profdiff report"),
     ("doctor k", "write --kernel k"),
@@ -250,5 +264,5 @@ def test_sessions_of_the_table_are_whole(folder: Path) -> None:
     [("./w.sh {size}", "{size}, which has no value"), ("./w.hs", "did you mean w.sh?")],
 )
 def test_a_workload_is_looked_at_before_a_kernel_is(folder: Path, command: str, said: str) -> None:
-    for kernels in ("plan --kernel nosuch --kernel nosuch", "bisect --good a --bad b"):
+    for kernels in ("plan --kernel a=nosuch --kernel b=nosuch", "bisect --good a --bad b"):
         assert said in answer(f"{kernels} -- {command}", folder)

@@ -129,6 +129,10 @@ def annotate(
     from profdiff.api import annotated
     from profdiff.session.parts import Parts
 
+    if by == "line" and (addresses or cold):
+        raise InputError(
+            f"{'--addresses' if addresses else '--cold'} shows instructions: leave --by line out"
+        )
     folder, name = _arguments(session, function)
     recording, at = find(folder, cell, at, ["session", "parts"])
     wanted = annotated.Wanted(name, at, metric, inlined_at, labels, sources)

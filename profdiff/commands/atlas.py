@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from profdiff.base import terminal
+from profdiff.base.errors import InputError
 from profdiff.commands import complete
 from profdiff.commands.command import command
 from profdiff.commands.output import write
@@ -57,6 +58,8 @@ def atlas(sessions: tuple[Path, ...], site: Path, threshold: str | None, series:
 
     The pages need no server: open DIR/index.html, or copy DIR to any web server.
     """
+    if again := next((one for one in sessions if sessions.count(one) > 1), None):
+        raise InputError(f"{again} is given twice: name each recording once")
     from profdiff.reports.atlas import site as atlas_site
     from profdiff.reports.csv import atlas as csv_atlas
 

@@ -174,6 +174,9 @@ def bisect(
     from profdiff.recording import copies
     from profdiff.views.bisection import sentences
 
+    source = click.get_current_context().get_parameter_source("threshold")
+    if source is click.core.ParameterSource.COMMANDLINE and not every:
+        raise InputError("--threshold is the smallest step that --all finds: add --all")
     if not options["command"]:
         raise InputError("no COMMAND: write the command to bisect with after --")
     folder = output or Path(f"{Path(options['command'][0]).stem}.bisect")

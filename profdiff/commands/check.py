@@ -79,6 +79,8 @@ def check(
     Exit status: 0, no condition holds; 1, a condition holds; 125, inconclusive, or the session
     cannot be read (git bisect run skips the commit); 2, usage error.
     """
+    if forms["form_kcidb"] is not None and not origin:
+        raise InputError("--kcidb: name your CI system by --origin NAME, as KernelCI calls it")
     from profdiff.api.judged import judged, undecided_unless
 
     with undecided_unless(ProfdiffError):

@@ -1,6 +1,7 @@
 """What is given in the place of a recording that is a file."""
 
 import shlex
+from itertools import islice
 from pathlib import Path
 
 from profdiff.base import file_kind
@@ -10,9 +11,11 @@ from profdiff.session.held import TITLES, held
 
 _OTHERS = ("an ELF file", "a kernel's image", "a package or an archive", "an archive for an initrd")
 
+_LOOKED_AT = 1_000
+
 
 def refuse(path: Path) -> None:
-    """Raise InputError where ``path`` is no recording, whatever is in it."""
+    """Raise InputError for a ``path`` that shows at once that it is not a recording."""
     what = file_kind.told(path)
     if has := held(path):
         raise InputError(
@@ -36,7 +39,7 @@ def refuse(path: Path) -> None:
         )
     if not what and not path.exists():
         try:
-            names = [one.name for one in path.parent.iterdir()]
+            names = [one.name for one in islice(path.parent.iterdir(), _LOOKED_AT)]
         except OSError:
             names = []
         meant = did_you_mean(path.name, {one: str(path.parent / one) for one in names})

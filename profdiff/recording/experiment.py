@@ -295,7 +295,7 @@ def _lacks(prepared: PreparedWorkload) -> str:
 
 
 def _bare(kernels: Sequence[m.Kernel]) -> str:
-    """Of which kernels only symbols are known."""
+    """Which kernels have symbols alone, and what to give."""
     labels = [one.label for one in kernels if not one.twin_of and not inlines.all_shown([one])]
     if not labels:
         return ""

@@ -111,9 +111,9 @@ def _refuse_unnamed(asked: Sweep, names: Sequence[str], command: str) -> None:
             raise InputError(
                 f"the command uses {{{COPY}}}, the number of each copy: give --copies, at least 2"
             )
-        known = [*given - {""}, *([OPS] if asked.ops else [])]
+        known = {one.lower(): one for one in [*sorted(given - {""}), *([OPS] if asked.ops else [])]}
         near = get_close_matches(name.lower(), known, 1)
-        meant = f"write {{{near[0]}}}" if near else f"add --sweep {name}=VALUE,..."
+        meant = f"write {{{known[near[0]]}}}" if near else f"add --sweep {name}=VALUE,..."
         raise InputError(
             f"the command uses {{{name}}}, which has no value: {meant}; braces that are the "
             f"command's own have a space in them: {{ {name} }}"
@@ -220,6 +220,8 @@ def _count(rule: str | None, row: Row) -> int | None:
             )
         if re.fullmatch(r"-?\d{1,18}", text) and int(text) <= 0:
             raise InputError(f"--ops {rule}: an operation or more is counted: write at least 1")
+        if re.fullmatch(r"\d{19,}", text, re.ASCII):
+            raise InputError(f"--ops {rule}: {_UNCOUNTED}")
         if not re.fullmatch(r"\d{1,18}", text, re.ASCII):
             raise InputError(
                 f"--ops {rule}: {factor.strip()!r} is not a whole number: write digits (1000000), "

@@ -52,5 +52,5 @@ def located(suite: Suite, cell: str) -> Located:
 def _unknown(cell: str, known: list[str]) -> str:
     near = get_close_matches(cell, known, 3, 0.4)
     near = near or [name for name in known if cell in name][:3]
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    return f"--cell {cell}: the suite has no such cell{hint}"
+    told = f"; did you mean {' or '.join(near)}?" if near else ": profdiff report SUITE lists them"
+    return f"--cell {cell}: the suite has no such cell{told}"

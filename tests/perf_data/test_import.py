@@ -170,7 +170,7 @@ def test_arguments_that_do_not_fit(pair: list[str], tmp_path: Path) -> None:
     )
     line = error_line(profdiff("diff", pair[0], "--vmlinux", f"other={pair[2]}", status=2))
     assert "no FILE has the label other" in line
-    assert "cannot read" in error_line(profdiff("diff", tmp_path / "none", status=2))
+    assert "there is no such file" in error_line(profdiff("diff", tmp_path / "none", status=2))
     assert "given twice" in error_line(profdiff("diff", pair[0], pair[0], status=2))
 
 

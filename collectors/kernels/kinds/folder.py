@@ -10,7 +10,7 @@ from profdiff.collectors.kernels.files import KernelFiles, subfolder
 from profdiff.collectors.kernels.git_spec import git_meant
 from profdiff.collectors.kernels.kinds.path import PathSpec
 
-_IMAGES = tuple(name for one in ARCHITECTURES for name in one.images)
+_IMAGES = tuple(dict.fromkeys(name for one in ARCHITECTURES for name in one.images))
 _DEBUG_ELFS = ("vmlinux", "vmlinux.zst", "vmlinux.xz")
 _CONFIGS = ("config", ".config")
 

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from profdiff.base import file_kind
 from profdiff.base.errors import InputError
+from profdiff.base.home import place_of
 from profdiff.base.near import did_you_mean
 from profdiff.collectors.kernels.address import LOCAL
 from profdiff.collectors.kernels.debian import SUITES
@@ -28,6 +30,8 @@ def parse(text: str, names: tuple[str, ...] = ()) -> Spec:
     """The SPEC that ``text`` is, or stands for: a folder or file, which can be seen, comes before a
     registered name. What leads nowhere says so when it is located. ``names``: those that led here.
     Raises InputError where it is malformed."""
+    if text.endswith(",vmlinux="):
+        raise InputError(f"{text}: no file is named behind vmlinux=")
     for kind in KINDS:
         if (found := kind.parse(text)) is not None:
             return found
@@ -85,6 +89,11 @@ class _Nowhere(PathSpec):
 
     def _meant(self) -> str:
         """What was meant, "" if nobody can tell."""
+        several = self.text.split(",")
+        if len(several) > 1 and all(place_of(one).exists() for one in several):
+            if len(several) == 2 and file_kind.told(place_of(several[1])) == "an ELF file":
+                return f"did you mean {several[0]},vmlinux={several[1]}?"
+            return f"write {' '.join(f'--kernel {one}' for one in several)}"
         before, colon, rest = self.text.partition(":")
         if colon:
             prefixes = [kind.prefix for kind in KINDS if kind.prefix]

@@ -30,6 +30,11 @@ def asked_kernels(
         return every, frozenset(one.label for one in every[1 : len(series)])
     if not kernels:
         raise InputError("no kernel: give --kernel at least twice, or --series BASE..TIP")
+    if again := next((one for one in kernels if kernels.count(one) > 1), None):
+        raise InputError(
+            f"--kernel {again} is given twice: name another kernel, or --aa N records the base "
+            "against itself"
+        )
     return parse_arguments(kernels, repeated=True), frozenset()
 
 
