@@ -17,7 +17,7 @@ _TEXT = "a text"
 
 
 def told(path: Path) -> str:
-    """A noun, as "an ELF file"; "" where it is no regular file, or cannot be read."""
+    """A noun: "an ELF file"; "" for a device, a pipe, and what cannot be read."""
     if path.is_dir():
         return "a folder"
     if not path.is_file():

@@ -78,7 +78,7 @@ class Command(click.Command):
         if "--" in words:
             behind = shlex.join(words[words.index("--") + 1 :])
             raise click.UsageError(
-                f"{words[0]} stands before --, and is no option's value: write {form}{behind}"
+                f"{words[0]} stands before --, but no option takes it: write {form}{behind}"
             )
         whole = f"{form}{shlex.join(words)}"[:_LONGEST]
         raise click.UsageError(

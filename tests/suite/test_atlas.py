@@ -288,7 +288,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert result.stdout.splitlines()[-1] == str(tmp_path / "out/index.html")
     assert f"{NEW} against {MID}" in result.stdout
     wrong = profdiff("atlas", one, tmp_path, "-o", tmp_path / "out", status=2)
-    assert "manifest.json" in error_line(wrong)
+    assert "is not a session, but holds some" in error_line(wrong)
     full = profdiff("atlas", one, "-o", two, status=2)
     assert "something else than a site" in error_line(full)
     wide = profdiff("atlas", one, "-o", tmp_path / "wide", "--threshold", "60%")
