@@ -79,7 +79,7 @@ def check(
     Exit status: 0, no condition holds; 1, a condition holds; 125, inconclusive, or the session
     cannot be read (git bisect run skips the commit); 2, usage error.
     """
-    if forms["form_kcidb"] is not None and not origin:
+    if forms["form_kcidb"] is not None and not origin and not builds:
         raise InputError("--kcidb: name your CI system by --origin NAME, as KernelCI calls it")
     from profdiff.api.judged import judged, undecided_unless
 

@@ -35,7 +35,8 @@ def lab(
         f'command = ["{EXAMPLE}", "40", "20", "40", "20"]\nops = 800\njobs = 1\nsettle = 0\n'
     )
     output = tmp_path / "lab"
-    given = ("--server", f"{server.address}/latest", "--base", base, "--origin", "test_lab")
+    usual = {"--server": f"{server.address}/latest", "--base": base, "--origin": "test_lab"}
+    given = [word for one in usual.items() if one[0] not in words for word in one]
     check = ("--fail-if", "instructions:user > +50%", "--fail-if", "instructions:kernel > -90%")
     environment = {"PROFDIFF_LAB_TOKEN": TOKEN, "no_proxy": "127.0.0.1"}
     return profdiff(
