@@ -249,6 +249,7 @@ def test_an_image_alone_is_told_before_anything_runs(folder: Path) -> None:
     assert "--kernel a=IMAGE,vmlinux=ELF" in said.replace("\n", " ")
 
 
+@pytest.mark.kernel
 def test_kallsyms_that_are_none(folder: Path) -> None:
     profile = need_profile("v6.12.107")
     said = answer(["diff", str(profile), "--kallsyms", "w.sh"], folder)

@@ -1,5 +1,6 @@
 """What is given in the place of a recording that is a file."""
 
+import os
 import shlex
 from itertools import islice
 from pathlib import Path
@@ -37,7 +38,7 @@ def refuse(path: Path) -> None:
             f"{path} is {what}, not a recording: name a file that perf record or perf script "
             f"wrote{vmlinux}"
         )
-    if not what and not path.exists():
+    if not what and not os.path.lexists(path):
         try:
             names = [one.name for one in islice(path.parent.iterdir(), _LOOKED_AT)]
         except OSError:

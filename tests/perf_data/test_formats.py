@@ -261,6 +261,9 @@ def test_real_recordings(tmp_path: Path, options: list[str]) -> None:
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.data"
-    for content in (b"PERFILE1" + b"\0" * 200, b"\x7fELF" + b"\0" * 100):
+    for content, what in (
+        (b"PERFILE1" + b"\0" * 200, "neither a perf.data"),
+        (b"\x7fELF" + b"\0" * 100, "is an ELF file, not a recording"),
+    ):
         path.write_bytes(content)
-        assert "neither a perf.data" in error_line(profdiff("diff", path, status=2))
+        assert what in error_line(profdiff("diff", path, status=2))

@@ -283,6 +283,7 @@ def test_kernel_names_stay_as_they_are() -> None:
         assert Function.of(name, "vmlinux", "", True).name == name
 
 
+@pytest.mark.build
 def test_symbols_of_an_index_stay_mangled(tmp_path: Path) -> None:
     """Modules are placed by their symbols, which kallsyms has mangled."""
     need_program("gcc")

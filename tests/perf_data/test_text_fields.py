@@ -227,6 +227,7 @@ FIELDS = [
 ]
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("options", FIELDS, ids=" ".join)
 def test_any_fields_have_the_samples_of_the_recording(tmp_path: Path, options: list[str]) -> None:
     file = need_profile("v6.12.107")

@@ -197,6 +197,10 @@ def test_the_command_writes_them(tmp_path: Path) -> None:
 def test_a_file_in_the_way(tmp_path: Path) -> None:
     files = folded(tmp_path)
     line = error_line(profdiff("diff", *files, "--charts", files[0], status=2))
+    assert "this command reads it" in line
+    other = tmp_path / "other"
+    other.touch()
+    line = error_line(profdiff("diff", *files, "--charts", other, status=2))
     assert "in the way" in line
     line = error_line(profdiff("diff", *files, "--charts", files[0] / "x", status=2))
     assert "in the way" in line

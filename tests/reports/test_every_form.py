@@ -39,6 +39,7 @@ VALUES = {
     "--threshold": ("5%",),
     "--only": ("*",),
     "--tag": ("mm",),
+    "--metric": ("instructions",),
     "--sort": ("total",),
     "--min-delta": ("1",),
     "--per-op": (),

@@ -183,7 +183,7 @@ def test_names_of_strangers_move_no_cursor(tmp_path: Path) -> None:
         (["--sharing", "--html"], "--sharing cannot be written with --html"),
         (["--sharing", "--user-only"], "leave --kernel-only and --user-only out"),
         (["--sharing", "--types"], "--types and --sharing cannot be used together"),
-        (["--sharing", "--at", "size=4"], "matches no point"),
+        (["--sharing", "--at", "size=4"], "there is one point alone"),
     ],
 )
 def test_what_is_refused(recorded: Path, words: list[str], due: str) -> None:
