@@ -16,6 +16,8 @@ from profdiff.symbolization.debug_files import by_build_id, debug_file, kept_by_
 from profdiff.symbolization.elf_file import build_id_of, is_elf, is_unreadable
 
 VDSO = "[vdso]"
+DELETED = " (deleted)"
+"""What the kernel puts behind the path of a file that has none any more."""
 # What machine.sh works in: mktemp's name, then the path that a guest would have.
 _MACHINE_FOLDER = re.compile(r"^.*/profdiff\.[A-Za-z0-9]{6}(?=/work/)")
 
@@ -34,6 +36,9 @@ class Binaries(msgspec.Struct, frozen=True):
         """The file that was mapped, or the reason why there is none: ``no-file``, or
         ``other-build`` where its build id is not the recorded one. A file that cannot be read, and
         so has none, is the last one that is taken."""
+        if build_id:
+            # Another file may have its name by now: the build id tells.
+            path = path.removesuffix(DELETED)
         reason: Path | str = "no-file"
         for candidate in self._copies(path):
             if is_elf(candidate) and build_id in (None, build_id_of(candidate)):

@@ -14,7 +14,7 @@ from profdiff.symbolization._native import (
     file_offsets_to_svma,
     place_user,
 )
-from profdiff.symbolization.binaries import Binaries
+from profdiff.symbolization.binaries import DELETED, Binaries
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols, opened
 from profdiff.symbolization.merge import Merge, Positions, reason_column
@@ -96,7 +96,7 @@ def _file(
     binaries: Binaries,
     cache: Path | None,
 ) -> None:
-    name = path.rsplit("/", 1)[-1] or path
+    name = path.removesuffix(DELETED).rsplit("/", 1)[-1] or path
     try:
         svma, inside = file_offsets_to_svma(str(found), places.address[where])
     except NativeError as error:

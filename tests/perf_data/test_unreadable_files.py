@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from perf_data.test_function_names import recorded, rows, shared
+from perf_data.writer import Writer
 from support import need_program, profdiff
 
 SOURCE = """
@@ -170,3 +171,35 @@ def test_code_of_a_jit_has_the_names_of_its_symbols() -> None:
     ).stdout
     assert "not all of these files could be read: jitted-5367-" in " ".join(shown.split())
     assert "JS:*spin" in shown
+
+
+@pytest.mark.build
+def test_a_deleted_file_is_known_by_its_build_id(program: Path, tmp_path: Path) -> None:
+    """As the kernel names it after an update; its name is the one that it had."""
+    copy = tmp_path / "spin"
+    subprocess.run(
+        ["gcc", "-O1", "-Wl,--build-id=0x" + "5a" * 20, program.parent / "spin.c", "-o", copy],
+        check=True,
+    )
+    symbols = subprocess.run(["nm", copy], capture_output=True, text=True, check=True).stdout
+    first = int(next(line.split()[0] for line in symbols.splitlines() if " first" in line), 16)
+    for number, (path, build_id) in enumerate(
+        [
+            (f"{copy}", b"\x5a" * 20),
+            (f"{copy} (deleted)", b"\x5a" * 20),
+            (f"{copy} (deleted)", b"\xa5" * 20),
+            (f"{copy} (deleted)", b""),
+        ]
+    ):
+        data = Writer()
+        data.comm(7, b"spin", 0)
+        data.mmap2(7, 0x40_0000, 0x10_0000, 0, path.encode(), 1, build_id=build_id)
+        data.sample(0x40_0000 + first, [], time=2, period=5)
+        (tmp_path / f"{number}.data").write_bytes(data.file())
+    files = [tmp_path / f"{number}.data" for number in range(4)]
+    assert "first (spin)" in profdiff("diff", files[0]).stdout
+    both = profdiff("diff", *files[:2]).stdout
+    assert "first (spin)" in both
+    assert "vanished" not in both
+    for other in files[2:]:
+        assert "first" not in profdiff("diff", other).stdout
