@@ -93,7 +93,7 @@ def test_the_newest_session_is_the_default(recorded: Path, tmp_path: Path) -> No
         os.utime(folder / "manifest.json", (stamp, stamp))
     # Links that lead out of the session are refused: that tells which one was taken.
     line = error_line(profdiff("report", cwd=tmp_path, status=2))
-    assert "leads out of the session" in line
+    assert "leads out of the folder" in line
     (tmp_path / "new.profdiff/manifest.json").write_text("{}")
     assert "new.profdiff" in error_line(profdiff("report", cwd=tmp_path, status=2))
 
