@@ -26,13 +26,18 @@ class Bisect:
     repository: MadeRepository
 
     def command(self, *options: str, workload: Sequence[str] = ()) -> list[str]:
-        """Good is c0, and bad the last commit."""
-        last = list(self.repository.commits)[-1]
-        asked = ["--repo", str(self.repository.folder), "--good", "c0", "--bad", last, "-o"]
-        plain = ["--no-call-tree", "--no-observe", "--ops", "4000"]
+        """Good is c0, and bad the last commit, where ``options`` do not say something else."""
+        usual = {
+            "--repo": str(self.repository.folder),
+            "--good": "c0",
+            "--bad": list(self.repository.commits)[-1],
+            "--ops": "4000",
+        }
+        own = [word for pair in usual.items() if pair[0] not in options for word in pair]
+        plain = ["-o", str(self.folder / "b"), "--no-call-tree", "--no-observe"]
         words = workload or [str(EXAMPLE), "400", "40"]
         program = [sys.executable, "-m", "profdiff", "bisect"]
-        return [*program, *asked, str(self.folder / "b"), *plain, *options, "--", *words]
+        return [*program, *own, *plain, *options, "--", *words]
 
     @property
     def environment(self) -> Mapping[str, str]:

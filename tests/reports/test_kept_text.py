@@ -14,6 +14,7 @@ from profdiff.reports import kept_text
 from profdiff.reports.form import Asked
 from profdiff.reports.kept_text import session_text
 from profdiff.session.session import Session
+from profdiff.symbolization._native import checksum
 
 
 @pytest.fixture(autouse=True)
@@ -160,9 +161,14 @@ def test_a_recorded_session_is_reported_from_it(
     shutil.copytree(recorded, folder)
     first = profdiff("report", folder).stdout
     (path,) = cache.iterdir()
-    assert path.read_text() == first == profdiff("report", folder).stdout
-    path.write_text("kept\n")
-    assert profdiff("report", folder).stdout == "kept\n"
+    whole = f"{checksum(first.encode())}\n{first}"
+    assert path.read_text() == whole
+    assert profdiff("report", folder).stdout == first
+    path.write_text(f"{checksum(b'kept')}\nkept")
+    assert profdiff("report", folder).stdout == "kept"
+    path.write_text(whole[:-5])
+    assert profdiff("report", folder).stdout == first
+    assert path.read_text() == whole
     assert profdiff("report", folder, "--text", tmp_path / "text").stdout == ""
     assert (tmp_path / "text").read_text() == first
     session = Session.open(folder)

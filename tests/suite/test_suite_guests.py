@@ -96,5 +96,5 @@ def _bare(manifest: m.Manifest) -> m.Manifest:
         for run in sorted(manifest.runs, key=lambda run: run.id)
     ]
     kernels = [m.replace(kernel, config=None) for kernel in manifest.kernels]
-    kept = {"functions": None, "events": None}
-    return m.replace(manifest, created="", command=[], runs=runs, kernels=kernels, **kept)
+    bare = m.replace(manifest, functions=None, events=None, checksums={}, checksum=None)
+    return m.replace(bare, created="", command=[], runs=runs, kernels=kernels)
