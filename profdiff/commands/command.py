@@ -90,7 +90,8 @@ class Command(click.Command):
         self, ctx: click.Context, given: Mapping[str, object], order: Sequence[click.Parameter]
     ) -> None:
         times = Counter(one.name for one in order)
-        names = {name for one in self.get_params(ctx) for name in (*one.opts, *one.secondary_opts)}
+        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        names = {name for one in options for name in (*one.opts, *one.secondary_opts)}
         for parameter in self.params:
             if parameter.name == "command":
                 continue

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from equal_code.linked import functions, link
+from support import unclaimed
 from synthetic_session import counts_file, exact_session
 
 from profdiff.base.errors import InputError
@@ -50,7 +51,7 @@ def executed(tmp_path: Path, vmlinux: Path, *more: int) -> Session:
         for one in session.manifest.kernels
     ]
     session.save(m.replace(session.manifest, kernels=kernels))
-    return Session.open(session.folder)
+    return Session.open(unclaimed(session.folder))
 
 
 def test_layout_and_what_never_ran_are_no_difference(tmp_path: Path, vmlinux: Path) -> None:
