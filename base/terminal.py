@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import unicodedata
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TextIO
 
@@ -126,6 +127,11 @@ def _with_codes(line: Styled) -> str:
 def tell(text: str) -> None:
     """Print a line to standard error, at once."""
     _write(sys.stderr, f"{text}\n")
+
+
+def warn(text: str, *, above: int) -> None:
+    """Warn a script, which may want to filter it, of its call that is ``above`` the caller's."""
+    warnings.warn(cleaned(text), stacklevel=above + 2)
 
 
 def confirm(question: str) -> bool:

@@ -1,11 +1,11 @@
 """What a folder holds, as an object."""
 
-import warnings
 from pathlib import Path
 
 from profdiff.api.parts import Parts
 from profdiff.api.session import Session
 from profdiff.api.suite import Suite
+from profdiff.base.terminal import warn
 from profdiff.session import opened, parts, session, suite
 
 
@@ -15,7 +15,7 @@ def open_recording(folder: Path) -> Session | Parts | Suite:
     if not isinstance(found, suite.Suite):
         for name, one in found.sessions().items():
             for line in one.damaged:
-                warnings.warn(f"{folder / name}: {line}", stacklevel=3)
+                warn(f"{folder / name}: {line}", above=2)
     if isinstance(found, session.Session):
         return Session(found)
     return Parts(found) if isinstance(found, parts.Parts) else Suite(found)

@@ -114,7 +114,7 @@ def test_formats_that_repeat_a_stack_shorten_it() -> None:
     check_shortened({tuple(names[frame] for frame in sample) for sample in samples})
     assert sum(profiles["profiles"][1]["weights"]) == 3 * SHALLOWER + 1
     assert LEFT_OUT.encode() in gzip.decompress(pprof.render([deep]))
-    check_shortened(set(lines_of(folded_profile(exact(SHALLOWER, 1)), 1)))
+    check_shortened(set(lines_of(folded_profile(exact(SHALLOWER, 1), INSTRUCTIONS.name), 1)))
 
 
 def test_a_picture_has_so_many_rows() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from equal_code.linked import functions, link
+from support import unclaimed
 from synthetic import compare
 from synthetic_series import rows, source
 from synthetic_session import counts_file, exact_session
@@ -63,7 +64,7 @@ def session(tmp_path: Path) -> Session:
         counted = counts_file([(known["executed"] + MOVED, COUNTS[kernel.label])])
         one.path(run.files["counts"]).write_bytes(counted)
     one.save(m.replace(one.manifest, kernels=kernels))
-    return Session.open(one.folder)
+    return Session.open(unclaimed(one.folder))
 
 
 def test_steps_say_that_nothing_that_runs_differs(session: Session) -> None:

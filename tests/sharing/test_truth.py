@@ -108,8 +108,13 @@ LOCK = {"field files_struct file_lock": (1.0, 0.0)}
             ),
         ),
         # The program's own variable, by its name.
-        ("private", (), ({"user-memory truth_sharing PN": (1.0, 1.0)},) * 2),
-        ("futex-near", (), ({**PAGE, **MAPPED},) * 2),
+        pytest.param(
+            "private",
+            (),
+            ({"user-memory truth_sharing PN": (1.0, 1.0)},) * 2,
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param("futex-near", (), ({**PAGE, **MAPPED},) * 2, marks=pytest.mark.nightly),
         pytest.param("futex-far", (), (PAGE, PAGE), marks=pytest.mark.nightly),
         pytest.param(
             "futex-far",
@@ -118,7 +123,12 @@ LOCK = {"field files_struct file_lock": (1.0, 0.0)}
             marks=pytest.mark.nightly,
         ),
         ("dup-far", (), (LOCK, LOCK)),
-        ("dup-near", (), ({**LOCK, "field files_struct fd_array[]": (1.0, 1.0)},) * 2),
+        pytest.param(
+            "dup-near",
+            (),
+            ({**LOCK, "field files_struct fd_array[]": (1.0, 1.0)},) * 2,
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
 def test_the_lines_are_those_that_the_program_shares(
