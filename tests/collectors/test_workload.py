@@ -83,6 +83,33 @@ def test_a_library_beside_the_program(
         ready(program)
 
 
+def test_a_library_that_the_environment_leads_to(
+    tmp_path: Path,
+    ready: Callable[..., PreparedWorkload],
+    compile_c: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """ldd(1) is the oracle: before the usual folders, the first one that has it. Guests do not have
+    the variable."""
+    library = compile_c("libown.so", "int own(void) { return 0; }\n", "-shared", "-fPIC")
+    source = "int own(void);\nint main(void) { return own(); }\n"
+    program = compile_c("uses", source, f"-L{tmp_path}", "-l:libown.so")
+    with pytest.raises(InputError, match="name its folder in LD_LIBRARY_PATH"):
+        ready(program)
+    first, second = (tmp_path / name for name in ("first", "second"))
+    for folder in (first, second):
+        folder.mkdir()
+        (folder / "libown.so").write_bytes(library.read_bytes())
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"{tmp_path}/none:{first}:{second}")
+    elf = read_elf(program)
+    assert elf
+    (own,) = [one for one in closure(elf) if one.name == "libown.so"]
+    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    assert f"=> {own.source} " in listed
+    assert own.source == first / "libown.so"
+    assert own.by_variable
+
+
 @pytest.mark.parametrize("before", [0, 1, 7, 8])
 def test_marks_are_found_wherever_they_are(
     ready: Callable[..., PreparedWorkload], compile_c: Callable[..., Path], before: int

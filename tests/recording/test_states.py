@@ -1,5 +1,6 @@
 """Varied states: which runs they add to a plan, and when a suite's cell needs no more of them."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ class Guests:
     """Stands for a recorder."""
 
     emulated: bool = True
+    alone: bool = False
     collector: Named = Named()
 
 
@@ -329,3 +331,17 @@ def test_plan_shows_states(tmp_path: Path, old_kernel: Path, new_kernel: Path) -
     assert suite.stdout.endswith("until its verdict stands, at most 3\n")
     without = profdiff("plan", "--suite", "s.toml", "--vary-state", "0", *words, cwd=tmp_path)
     assert "varied states" not in without.stdout
+
+
+def test_a_time_that_no_run_of_a_point_tells_is_a_lower_bound() -> None:
+    """A point that has not ended once may take any time; nothing is told before a run has ended."""
+    session = planned(2)
+    every = missing(session)
+    assert not re.search(r"\d m?s\b|min", schedule.runs_left(session, every, 1))
+    one = made(session, [run for run in every if run.point == 0], lambda *_: 1.0)
+    assert schedule.runs_left(one, missing(one), 1).endswith("or more")
+    both = made(session, every, lambda _, point, __: 1.0)
+    again = m.replace(both, repeat=2)
+    told = schedule.runs_left(again, missing(again), 1)
+    assert re.search(r"\d", told)
+    assert "or more" not in told
