@@ -54,7 +54,7 @@ def record(folder: Path, experiment: Path, base: str, seconds: float, longest: f
         base_tried = _alone("base", base, experiment, folder, longest)
     if base_tried.ran:
         return Counted(False, new.why)
-    return Counted(None, f"nor did the base run the workload: {base_tried.why}")
+    return Counted(None, f"the base did not run the workload either: {base_tried.why}")
 
 
 def _alone(label: str, spec: str, experiment: Path, folder: Path, seconds: float) -> _Tried:
