@@ -3,18 +3,16 @@
 import re
 import shlex
 import shutil
-from itertools import islice
 from pathlib import Path
 
 from profdiff.base.errors import InputError
-from profdiff.base.near import did_you_mean
+from profdiff.base.near import meant_file
 from profdiff.collectors.programs import package_of
 from profdiff.collectors.workload.files import GuestFiles
 from profdiff.collectors.workload.places import GUEST_FOLDER, OWN
 
-# Words of a shell that are no programs; as many files of a folder a name is looked for among.
+# Words of a shell that are no programs.
 _BUILTIN = {"cd", "export", "source", ".", "for", "if", "while", "ulimit", "exec", "eval", "set"}
-_MOST = 1_000
 # Where a guest's own scripts find their programs, which are busybox.
 _BUSYBOX = re.compile("/s?bin/")
 
@@ -63,12 +61,10 @@ def _meant(command: str) -> str:
     if package := package_of(path.name):
         return f": {package}"
     try:
-        names = [one.name for one in islice(path.parent.iterdir(), _MOST)]
+        if meant := meant_file(path):
+            return f": {meant}"
     except OSError:
         return f": there is no folder {path.parent}"
-    meant = did_you_mean(path.name, {one: str(path.parent / one) for one in names})
-    if meant:
-        return f": {meant}"
     return "" if "/" in command else ": name its file, or install its package"
 
 

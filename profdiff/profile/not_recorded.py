@@ -2,17 +2,15 @@
 
 import os
 import shlex
-from itertools import islice
+from contextlib import suppress
 from pathlib import Path
 
 from profdiff.base import file_kind
 from profdiff.base.errors import InputError
-from profdiff.base.near import did_you_mean
+from profdiff.base.near import meant_file
 from profdiff.session.held import TITLES, held
 
 _OTHERS = ("an ELF file", "a kernel's image", "a package or an archive", "an archive for an initrd")
-
-_LOOKED_AT = 1_000
 
 
 def refuse(path: Path) -> None:
@@ -39,11 +37,9 @@ def refuse(path: Path) -> None:
             f"wrote{vmlinux}"
         )
     if not what and not os.path.lexists(path):
-        try:
-            names = [one.name for one in islice(path.parent.iterdir(), _LOOKED_AT)]
-        except OSError:
-            names = []
-        meant = did_you_mean(path.name, {one: str(path.parent / one) for one in names})
+        meant = ""
+        with suppress(OSError):
+            meant = meant_file(path)
         raise InputError(f"{path}: there is no such file" + (f": {meant}" if meant else ""))
 
 

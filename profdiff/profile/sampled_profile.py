@@ -31,7 +31,7 @@ def perf_profile(
     functions = ChainFunctions.of(chains, run.places.in_kernel)
     stacks = data.expand(functions.offsets, functions.frames, functions.inlined)
     metrics, counts, samples = _columns(
-        list(map(metric_of, data.events)),
+        _of_data(data),
         len(stacks.parent),
         stacks.entry_stack,
         data.entry_event,
@@ -129,7 +129,7 @@ def folded(run: Recorded, data: PerfData, chains: Chains, metric: str) -> bytes:
     frames = np.array(named, np.uint32)[functions.frames]
     stacks = data.expand(functions.offsets, frames, functions.inlined, len(numbers))
     counts = np.zeros(len(stacks.parent), np.int64)
-    known, column = _metrics(list(map(metric_of, data.events)), data.entry_event)
+    known, column = _metrics(_of_data(data), data.entry_event)
     mine = column[data.entry_event] == _number(known, metric)
     np.add.at(counts, stacks.entry_stack[mine], data.entry_weight[mine].astype(np.int64))
     names = [*numbers, *data.threads]
@@ -138,7 +138,7 @@ def folded(run: Recorded, data: PerfData, chains: Chains, metric: str) -> bytes:
 
 def by_thread(data: PerfData) -> dict[str, int]:
     """The weight of each thread name's samples, of the first metric that was sampled."""
-    _, column = _metrics(list(map(metric_of, data.events)), data.entry_event)
+    _, column = _metrics(_of_data(data), data.entry_event)
     mine = column[data.entry_event] == 0
     threads = data.threads
     weights = np.zeros(len(threads), np.int64)
@@ -149,7 +149,7 @@ def by_thread(data: PerfData) -> dict[str, int]:
 def totals(data: PerfData) -> list[tuple[Metric, int]]:
     """What the samples of each metric stand for. Raises InputError for a file with implausibly many
     events."""
-    metrics, column = _metrics(list(map(metric_of, data.events)), data.entry_event)
+    metrics, column = _metrics(_of_data(data), data.entry_event)
     sums = np.zeros(len(metrics), np.int64)
     np.add.at(sums, column[data.entry_event], data.entry_weight.astype(np.int64))
     return list(zip(metrics, sums.tolist(), strict=True))
@@ -166,10 +166,14 @@ def folded_profile(profile: Profile, metric: str) -> bytes:
 def metrics_of(run: Recorded) -> Sequence[Metric]:
     """What a run measured, in the order of its profile."""
     if run.samples:
-        return _metrics(list(map(metric_of, run.samples.events)), run.samples.entry_event)[0]
+        return _metrics(_of_data(run.samples), run.samples.entry_event)[0]
     if run.text:
         return _metrics(_of_text(run.text), run.text.entry_event)[0]
     return run.metrics
+
+
+def _of_data(data: PerfData) -> list[Metric]:
+    return list(map(metric_of, data.events))
 
 
 def _of_text(text: PerfText) -> list[Metric]:

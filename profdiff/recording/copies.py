@@ -22,17 +22,17 @@ def refuse(prepared: PreparedWorkload, asked: Sweep, collectors: Collection[str]
             f"{prepared.argv[0]} is a test in will-it-scale's shape, whose loop never ends: add "
             "--ops 2000, the number of operations of each copy"
         )
-    for name in collectors:
-        if registry.collector(name).several_vcpus and max(asked.cpus) < 2:
+    used = [registry.collector(name) for name in collectors]
+    if sharing := next((one.name for one in used if one.several_vcpus), None):
+        if max(asked.cpus) < 2:
             copied = " --copies 2" if prepared.is_test else ""
             raise InputError(
-                f"--collector {name}: one vCPU shares with nobody: add --cpus 2{copied}"
+                f"--collector {sharing}: one vCPU shares with nobody: add --cpus 2{copied}"
             )
-        if registry.collector(name).several_vcpus and prepared.is_test and prepared.copies < 2:
-            raise InputError(f"--collector {name}: one copy shares with nobody: add --copies 2")
+        if prepared.is_test and prepared.copies < 2:
+            raise InputError(f"--collector {sharing}: one copy shares with nobody: add --copies 2")
     if prepared.started == 1:
         return
-    used = [registry.collector(name) for name in collectors]
     if alone := [one.name for one in used if not one.uses_agent]:
         raise InputError(
             f"--copies {asked.copies}: {alone[0]} starts the command itself, once: leave --copies "
