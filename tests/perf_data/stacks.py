@@ -3,9 +3,12 @@
 import re
 import subprocess
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
 
 from profdiff.symbolization._native import PerfData
 from profdiff.symbolization.chains import Chains
@@ -67,7 +70,7 @@ def _frame(line: str) -> Frame:
 Addresses = dict[str, set[int]]
 
 
-def matches(own: tuple[str, ...], frames: list[Frame], addresses: Addresses) -> bool:
+def matches(own: tuple[str, ...], frames: Sequence[Frame], addresses: Addresses) -> bool:
     """Whether our symbols are perf's: the same, or another name of the same code.
 
     Two differences are meant. Where symbols nest, perf takes the outer one or the inner, profdiff
@@ -103,7 +106,7 @@ def assert_equal_stacks(
     Of ``corrupt`` call chains perf shows nothing, where profdiff keeps what is sound.
     """
     left = Counter(own)
-    unequal = []
+    unequal: Counter[tuple[str, tuple[Frame, ...]]] = Counter()
     for name, frames in samples:
         stack = (name, tuple(symbol for symbol, _ in frames))
         if not frames:
@@ -111,24 +114,32 @@ def assert_equal_stacks(
         elif left[stack] > 0:
             left[stack] -= 1
         else:
-            unequal.append((name, frames))
-    # Few distinct stacks are left: those in which a symbol has another name.
-    by_shape: dict[tuple[str, int], list[Stack]] = {}
-    for stack, count in left.items():
-        if count > 0:
-            by_shape.setdefault((stack[0], len(stack[1])), []).append(stack)
-    # Those that leave no choice first.
-    unequal.sort(key=lambda sample: sum(symbol == UNKNOWN for symbol, _ in sample[1]))
-    for name, frames in unequal:
-        candidates = by_shape.get((name, len(frames)), [])
-        found = next(
-            (s for s in candidates if left[s] > 0 and matches(s[1], frames, addresses)), None
-        )
-        assert found, f"perf has a stack that we have not: {name} {frames}"
-        left[found] -= 1
+            unequal[name, tuple(frames)] += 1
+    # Few distinct stacks are left: those in which a symbol has another name. One of ours can
+    # match several of perf's, so samples flow from perf's stacks to ours.
+    left = +left
+    mine = list(left)
+    of_shape: dict[tuple[str, int], list[int]] = {}
+    for index, (name, symbols) in enumerate(mine):
+        of_shape.setdefault((name, len(symbols)), []).append(index)
+    source, sink = len(mine) + len(unequal), len(mine) + len(unequal) + 1
+    edges = [(index, sink, count) for index, count in enumerate(left.values())]
+    for row, ((name, theirs), count) in enumerate(unequal.items(), len(mine)):
+        near = of_shape.get((name, len(theirs)), [])
+        alike = [index for index in near if matches(mine[index][1], theirs, addresses)]
+        ours = [mine[index][1] for index in near]
+        assert alike, f"perf has a stack that we have not: {name} {theirs}; ours: {ours}"
+        edges.append((source, row, count))
+        edges += [(row, index, count) for index in alike]
+    rows, columns, counts = np.array(edges or [(source, sink, 0)], np.int32).T
+    graph = csr_array((counts, (rows, columns)), shape=(sink + 1, sink + 1))
+    paired = int(maximum_flow(graph, source, sink).flow_value)
+    missing = unequal.total() - paired
+    assert missing == 0, f"perf has {missing} samples more than we have of {unequal}; ours: {left}"
+    alone = left.total() - paired
     discarded = sum(1 for _, frames in samples if not frames)
     assert corrupt >= 0, f"perf shows nothing of {discarded} samples"
-    assert sum((+left).values()) == discarded, f"ours alone: {(+left).most_common(3)}"
+    assert alone == discarded, f"ours alone, {alone} of: {left.most_common(3)}"
 
 
 def kernel_share(data: PerfData, chains: Chains) -> float:
