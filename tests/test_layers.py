@@ -17,6 +17,8 @@ ROOMS = [
     ["profile"],
     ["evidence", "recording"],
     ["bisection"],
+    ["shapes"],
+    ["topics", "forms"],
     ["views"],
     ["reports"],
     ["mail"],

@@ -66,8 +66,8 @@ def layout(
     /sys/kernel/btf.
     """
     from profdiff.collectors.kernels.arguments import parse_arguments
+    from profdiff.forms import json as json_form
     from profdiff.reports.layout import csv as csv_form
-    from profdiff.reports.layout import json as json_form
     from profdiff.reports.layout import text as text_form
     from profdiff.symbolization.type_layout import layouts
     from profdiff.views import layout as views

@@ -11,10 +11,10 @@ from profdiff.base import terminal, units
 from profdiff.base.errors import InputError
 from profdiff.commands.output_types import OUTPUT_FILE
 from profdiff.commands.recording import works_on
+from profdiff.forms.columns import MIN_WIDTH
 from profdiff.reports.files import write_files
 from profdiff.reports.form import DEFAULT_TOP, Asked, Files, Form, Subject, refuse_per_op
 from profdiff.reports.forms import FORMS
-from profdiff.reports.table import MIN_WIDTH
 from profdiff.views.profile.selection import Selection
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """``profdiff report``: what a recording shows."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, partial
 from pathlib import Path
@@ -10,6 +10,7 @@ import click
 
 from profdiff.base import terminal, units
 from profdiff.base.errors import InputError
+from profdiff.base.near import did_you_mean
 from profdiff.commands.command import command
 from profdiff.commands.output import Output, output_options, write
 from profdiff.commands.recording import CELL, SESSION, damage, find, works_on
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
     from profdiff.views.suite.records import SuiteDamage
 
 
+LIST = "topics"
+
+
 @command()
 @SESSION
+@click.argument("topic", required=False)
 @works_on(
     "--at",
     held=("session", "parts"),
@@ -98,6 +103,7 @@ if TYPE_CHECKING:
 @output_options
 def report(
     session: Path | None,
+    topic: str | None,
     at: str | None,
     cell: str | None,
     threshold: str | None,
@@ -117,6 +123,8 @@ def report(
     how many cells cost more, which cells these are, and which functions cause it. It names damaged
     workloads, skips them, and then exits with status 1.
 
+    TOPIC shows one thing instead: 'profdiff report topics' lists what there is.
+
     report prints text unless you ask for a file. The base is the first kernel of the session.
     """
     # `--html SESSION` would take the session for the page's file and overwrite nothing of worth,
@@ -124,49 +132,34 @@ def report(
     page = output.targets.get("html")
     if session is None and page and held(Path(page)):
         session, output = Path(page), output._replace(targets={**output.targets, "html": ""})
+    from profdiff.reports.topics import TOPICS, TopicOptions
+
+    session, topic_name = _parted(session, topic, TOPICS)
+    if topic_name == LIST:
+        width = max(map(len, TOPICS))
+        write("-", "".join(f"{name:{width}}  {one.about}\n" for name, one in TOPICS.items()))
+        return 0
+    aliases = {"layout": layout, "types": types, "sharing": sharing, "events": events}
+    names = [name for name, given in aliases.items() if given]
+    names += [topic_name] if topic_name and topic_name not in names else []
+    if len(names) > 1:
+        raise InputError(f"{units.listed(f'--{one}' for one in names)} cannot be used together")
+    name = names[0] if names else None
     for option, given in (("--by", by), ("--fold-folios", fold_folios)):
-        if given and not types:
+        if given and name != "types":
             raise InputError(f"{option} works only with --types")
-    views = {"--layout": layout, "--types": types, "--sharing": sharing, "--events": events}
-    if len(asked := [option for option, wanted in views.items() if wanted]) > 1:
-        raise InputError(f"{units.listed(asked)} cannot be used together")
     from profdiff.reports import kept_text
     from profdiff.session.session import Session
 
     recording, at = find(session, cell, at)
     found = cache(partial(_found, recording, at, threshold, only, tags, output.asked.metric))
     subject = Subject(recording, found, output.asked)
-    if layout:
-        from profdiff.reports.recorded_layout.forms import FORMS
-
-        if output.asked.selection.side == "user":
-            raise InputError("--layout shows the kernel alone: leave --user-only out")
-        output.write_instead("--layout", FORMS, subject)
-        return damage(recording)
-    if types:
-        from profdiff.reports.types.forms import forms
-
-        if output.asked.selection.side == "user":
-            raise InputError("--types shows the kernel alone: leave --user-only out")
-        output.write_instead("--types", forms(by or "field", fold_folios=fold_folios), subject)
-        return damage(recording)
-    if sharing:
-        from profdiff.reports.sharing.forms import forms as sharing_forms
-
-        if output.asked.selection.side:
-            raise InputError(
-                "--sharing shows data of both sides: leave --kernel-only and --user-only out"
-            )
-        output.write_instead("--sharing", sharing_forms(at), subject)
-        return damage(recording)
-    if events:
-        from profdiff.reports.events.forms import FORMS as EVENT_FORMS
-
-        if output.asked.selection.side:
-            raise InputError(
-                "--events shows the kernel alone: leave --kernel-only and --user-only out"
-            )
-        output.write_instead("--events", EVENT_FORMS, subject)
+    if name:
+        chosen = TOPICS[name]
+        if output.asked.selection.side in chosen.sides:
+            raise InputError(f"--{name} {chosen.why}")
+        options = TopicOptions(by, fold_folios, at)
+        output.write_instead(f"--{name}", chosen.forms(options), subject)
         return damage(recording)
     if isinstance(recording, Session) and not output.targets and not output.asked.per_op:
         write("-", kept_text.session_text(recording, at, output.asked))
@@ -175,6 +168,20 @@ def report(
     if recording.held == "suite":
         return tell_damaged(subject.find().damaged)
     return damage(recording)
+
+
+def _parted(
+    session: Path | None, topic: str | None, topics: Collection[str]
+) -> tuple[Path | None, str | None]:
+    """The session and the topic, of which either may be missing. Raises InputError for a topic
+    that there is not."""
+    known = {*topics, LIST}
+    if topic is None and session is not None and str(session) in known and not session.exists():
+        session, topic = None, str(session)
+    if topic is not None and topic not in known:
+        hint = did_you_mean(topic, known) or f": 'profdiff report {LIST}' lists them"
+        raise InputError(f"{topic} is no topic{hint}")
+    return session, topic
 
 
 def _found(

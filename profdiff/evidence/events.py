@@ -3,13 +3,15 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from profdiff.base.errors import InputError
+from profdiff.evidence.difference import Difference
 from profdiff.evidence.event_counts import KeptCounts, RecordedCounts
+from profdiff.evidence.statistics.rule import Verdict
 from profdiff.profile.code.classes import class_names
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.events.counts import EventCount, Spread
@@ -18,23 +20,11 @@ from profdiff.session.session import Session
 from profdiff.session.states import StateChange, holds
 
 _NOT_EXACT = "events are known only of exact counts: record with --collector exact"
-EventVerdict = Literal["exact", "depends on state", "unsure"]
 # What other addresses of a process, and the ends of a window, make of an event in a whole window;
 # and each interrupt may make one more, or less.
 FEW = 3
 # In how many operations an event is to happen once more or less, to be named.
 _OFTEN = 100
-
-
-class EventChange(msgspec.Struct, frozen=True):
-    """A difference to the base. ``low`` and ``high``: the ends of what boots, or varied states,
-    show; ``states``: how many states that are, 1 for the plain one alone."""
-
-    delta: int
-    low: int
-    high: int
-    verdict: EventVerdict
-    states: int = 1
 
 
 class ChangedEvent(NamedTuple):
@@ -55,7 +45,17 @@ class EventRow(msgspec.Struct, frozen=True):
     context: Context
     counts: list[int | None]
     told: list[EventCount | None]
-    changes: list[EventChange | None]
+    changes: list[Difference | None]
+
+    @property
+    def happened(self) -> bool:
+        """Whether it did on some kernel."""
+        return any(self.counts)
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known of some kernel."""
+        return any(count is not None for count in self.counts)
 
 
 class EventTable:
@@ -112,7 +112,7 @@ class EventTable:
         for name in outweighing(counts, both, self.comparison.ops):
             event = by_name()[name]
             change = self._change(event, "own", kernel)
-            if change is not None and change.verdict == "exact":
+            if change is not None and change.verdict == Verdict.EXACT:
                 before, after = (count / (self.comparison.ops or 1) for count in counts[name])
                 return ChangedEvent(event, before, after, change.states)
         return None
@@ -131,14 +131,14 @@ class EventTable:
         changes = [self._change(event, context, kernel) for kernel in range(1, len(told))]
         return EventRow(event, context, counts, told, changes)
 
-    def _change(self, event: Event, context: Context, kernel: int) -> EventChange | None:
+    def _change(self, event: Event, context: Context, kernel: int) -> Difference | None:
         """How a kernel differs from the base."""
         base, other = (self._spread(event, context, at) for at in (0, kernel))
         if base is None or other is None:
             return None
         few = 0 if event.chance or context == "beside" else self._few
         found = change(base, other, few, lambda: self._in_states(event, context, kernel))
-        return found if self.counts_copies(kernel) else replace(found, verdict="unsure")
+        return found if self.counts_copies(kernel) else replace(found, verdict=Verdict.UNSURE)
 
     def counts_copies(self, kernel: int) -> bool:
         """Whether inlined copies of functions are known of both the base and a kernel."""
@@ -172,7 +172,7 @@ def outweighing(
 
 def change(
     base: Spread, other: Spread, few: int, states: Callable[[], Sequence[StateChange]]
-) -> EventChange:
+) -> Difference:
     """The change of an event. ``states``: its values in varied states, asked for only where it
     differs; ``few``: as ``in_one_state`` has it."""
     counts = base.picked, other.picked
@@ -182,24 +182,24 @@ def change(
     return in_one_state(counts, other.low - base.high, other.high - base.low, few)
 
 
-def in_one_state(counts: tuple[int, int], low: int, high: int, few: int) -> EventChange:
+def in_one_state(counts: tuple[int, int], low: int, high: int, few: int) -> Difference:
     """The change of an event of which the plain state alone is known: of the runs that stand for
     both kernels, ``low`` to ``high`` of all. ``few``: how much of it chance can be, 0 where it can
     be all."""
     delta = counts[1] - counts[0]
     if low == high == 0:
-        return EventChange(delta, low, high, "exact")
+        return Difference(delta, low, high, Verdict.EXACT)
     low, high = low - few, high + few
     if few == 0 or low <= 0 <= high:
-        return EventChange(delta, low, high, "unsure")
-    return EventChange(delta, low + few, high - few, "exact")
+        return Difference(delta, low, high, Verdict.UNSURE)
+    return Difference(delta, low + few, high - few, Verdict.EXACT)
 
 
-def in_states(seen: Sequence[StateChange]) -> EventChange:
+def in_states(seen: Sequence[StateChange]) -> Difference:
     """The change of an event that was recorded in several states, the plain one first."""
     deltas = [int(one.delta) for one in seen]
-    verdict: EventVerdict = "exact" if holds(seen) else "depends on state"
-    return EventChange(deltas[0], min(deltas), max(deltas), verdict, len(seen))
+    verdict = Verdict.EXACT if holds(seen) else Verdict.DEPENDS
+    return Difference(deltas[0], min(deltas), max(deltas), verdict, len(seen))
 
 
 def _far(base: int, other: int) -> float:

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from profdiff.evidence.events import FEW, ChangedEvent, EventChange, change, outweighing
+from profdiff.evidence.difference import Difference
+from profdiff.evidence.events import FEW, ChangedEvent, change, outweighing
 from profdiff.profile.events.kept import Here, KeptEvents
 from profdiff.profile.events.table import by_name
 from profdiff.session.points import Setting
@@ -62,7 +63,7 @@ def _both(here: Here, pair: tuple[int, int], names: Sequence[str]) -> dict[str, 
 
 def _change(
     here: Here, states: Sequence[Here], pair: tuple[int, int], place: int, few: int
-) -> EventChange | None:
+) -> Difference | None:
     base, other = (here.spread(kernel, place) for kernel in pair)
     if base is None or other is None:
         return None

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from profdiff.base import units
+from profdiff.forms.columns import Column, draw
+from profdiff.forms.numbers import Numbers
 from profdiff.mail.letter import Part, Prose
 from profdiff.mail.tables import WIDTH, table
-from profdiff.reports.numbers import Numbers
-from profdiff.reports.table import Column, draw
 from profdiff.reports.types.text import ABOUT, UNSURE, difference, sentence
 from profdiff.views.types.records import Row, TypesDocument
 

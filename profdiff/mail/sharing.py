@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from profdiff.base import units
+from profdiff.forms.columns import Block, Column, draw
 from profdiff.mail.letter import Notes, Part, Prose
 from profdiff.mail.tables import WIDTH, table
 from profdiff.reports.sharing import locks
@@ -10,7 +11,6 @@ from profdiff.reports.sharing.bystanders import changed
 from profdiff.reports.sharing.numbers import ABOUT, UNSURE, Numbers
 from profdiff.reports.sharing.rows import LEAST, is_small, kind
 from profdiff.reports.sharing.sentences import NOTHING, sentence
-from profdiff.reports.table import Block, Column, draw
 from profdiff.views.sharing.records import Change, Row, SharingDocument, Sums
 
 _MOST, _READS = 6, 4

@@ -1,9 +1,9 @@
 """The commits that blame names: suspects by their lines, which nobody has bisected."""
 
 from profdiff.base import units
+from profdiff.forms.numbers import Numbers
 from profdiff.mail.letter import WIDTH, Section, Table
 from profdiff.reports.blame.text import DIGITS
-from profdiff.reports.numbers import Numbers
 from profdiff.views.blame import Blame
 
 # With the line above, five lines.

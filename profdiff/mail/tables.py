@@ -10,9 +10,9 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange
 from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Verdict
+from profdiff.forms.columns import Block, Column, draw
 from profdiff.mail.letter import Part, Prose, Table
 from profdiff.profile.comparison import Comparison
-from profdiff.reports.table import Block, Column, draw
 from profdiff.reports.text import steps as step_table
 from profdiff.views.profile import functions as views
 from profdiff.views.results import result

@@ -12,8 +12,8 @@ from profdiff.base import units
 from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.mcp.answer import answer
 from profdiff.mcp.folder import Folder
-from profdiff.reports.events.forms import FORMS as EVENT_FORMS
 from profdiff.reports.form import Asked, Layout
+from profdiff.reports.topics import TOPICS, TopicOptions
 from profdiff.session import opened, parts, suite
 from profdiff.views.shown_command import command_line
 
@@ -110,7 +110,9 @@ class Tools:
         """Show how often events happened in each kernel: context switches, wake-ups, interrupts,
         page faults, allocations, grace periods. `?` is not known, not 0."""
         found = self._session(session, at, cell)
-        text = recordings.formed(found, EVENT_FORMS, "text", Asked(width=_WIDTH))
+        text = recordings.formed(
+            found, TOPICS["events"].forms(TopicOptions()), "text", Asked(width=_WIDTH)
+        )
         return answer(text, "ask at another point with `at`")
 
     def check(

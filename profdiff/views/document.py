@@ -1,4 +1,4 @@
-"""The report's data, ``profdiff.report/1``: what ``--json`` writes and the page shows.
+"""The report's data, ``profdiff.report/2``: what ``--json`` writes and the page shows.
 
 ``profdiff/report.schema.json`` is made of these records; ``docs/report-data.md`` explains it.
 """
@@ -10,13 +10,14 @@ import numpy as np
 from msgspec import Meta
 from msgspec.structs import replace
 
+from profdiff import __version__
 from profdiff.evidence.beside import of_comparison
 from profdiff.evidence.findings import Findings
 from profdiff.profile.code.classes import instruction_classes
 from profdiff.profile.comparison import Comparison
 from profdiff.session.session import Session
+from profdiff.shapes.table import Section
 from profdiff.views.bisection import Bisection
-from profdiff.views.events.records import EventRow
 from profdiff.views.kernels import built_from
 from profdiff.views.kernels.built_from import BuiltFrom, Hole
 from profdiff.views.kernels.facts import Facts
@@ -25,18 +26,15 @@ from profdiff.views.profile import marks, steps
 from profdiff.views.profile.classes import Classes, classes
 from profdiff.views.profile.code import Code, code
 from profdiff.views.profile.functions import Function, Unresolved, functions, unresolved
-from profdiff.views.profile.idle import Idle, idle
 from profdiff.views.profile.seat import Seat
 from profdiff.views.profile.seat import by_label as seats_by_label
 from profdiff.views.profile.steps import Step
 from profdiff.views.record import Counts, Record, Side, by_label, counts, schema_of, side
 from profdiff.views.results.experiment import Experiment
 from profdiff.views.results.lengths import Lengths
-from profdiff.views.results.probes import ProbedVariable
 from profdiff.views.results.recording import Workload
-from profdiff.views.results.traces import Trace
 
-SCHEMA: Final = "profdiff.report/1"
+SCHEMA: Final = "profdiff.report/2"
 
 # The most functions of each step: all of them are in ``functions``.
 _STEP_FUNCTIONS = 50
@@ -124,8 +122,7 @@ class Metric(Record, frozen=True):
     """``stacks``: which of the document's tables ``counts`` and ``calls`` are columns over.
     ``steps`` from kernel to kernel, ``classes`` and ``code``: of exact counts. ``seats``: of the
     changes, by label of the kernels where a function holds as much. ``beside``: instructions that
-    ran beside the workload, which ``totals`` leave out; None where that is not known. ``idle``: how
-    long vCPUs did; None where none did, or that was not recorded."""
+    ran beside the workload, which ``totals`` leave out; None where that is not known."""
 
     metric: str
     unit: str
@@ -140,16 +137,15 @@ class Metric(Record, frozen=True):
     steps: list[Step]
     seats: dict[str, Seat]
     beside: Counts | None
-    idle: Idle | None
     classes: Classes | None = None
     code: Code | None = None
 
 
 class Document(Record, frozen=True):
     """The whole; ``heading``: of the page, on one line; ``experiment`` and ``facts`` have modules
-    of their own. ``events``: those that happened on some kernel, none where they are not known."""
+    of their own; ``sections``: of the topics that have something to show."""
 
-    schema: Literal["profdiff.report/1"]
+    schema: Literal["profdiff.report/2"]
     profdiff: str
     heading: str
     answers: list[str]
@@ -164,14 +160,25 @@ class Document(Record, frozen=True):
     guest: Guest | None
     facts: Facts
     experiment: Experiment
-    traces: list[Trace]
     report_command: str
     recorded: Recorded
     runs: list[RecordedRun]
     stacks: list[Stacks]
     metrics: list[Metric]
-    probes: list[ProbedVariable]
-    events: list[EventRow]
+    sections: list[Section]
+
+
+class TopicDocument(Record, frozen=True):
+    """One topic alone, as it stands in the whole."""
+
+    schema: Literal["profdiff.report/2"]
+    profdiff: str
+    sections: list[Section]
+
+
+def topic_document(section: Section) -> TopicDocument:
+    """What ``profdiff report TOPIC --json`` writes."""
+    return TopicDocument(schema=SCHEMA, profdiff=__version__, sections=[section])
 
 
 def schema() -> dict[str, Any]:
@@ -312,7 +319,6 @@ def _metric(comparison: Comparison, beside: Comparison | None, stacks: int) -> M
         code=None,
         seats=seats_by_label(comparison),
         beside=of_comparison(comparison),
-        idle=idle(comparison),
     )
 
 

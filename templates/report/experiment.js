@@ -2,9 +2,8 @@
 
 import { data, point } from "../page/data.js";
 import { at, clipped, element, fill, heading, scrolling, visible } from "../page/elements.js";
-import { count } from "../page/numbers.js";
 
-/** @import { Chart, Table as ExperimentTable, Trace } from "../page.d.ts" */
+/** @import { Chart, ExperimentTable } from "../page.d.ts" */
 
 /** A row's name may be a stranger's value: whole only where the pointer rests.
  * @param {"row" | "col"} scope @param {string} text */
@@ -13,14 +12,6 @@ export function nameCell(scope, text) {
   cell.title = visible(text.slice(0, 1000));
   return cell;
 }
-
-// What the bars of histograms are made of, and how many the longest one has.
-const BAR = "▇";
-const LONGEST = 20;
-
-/** A row's bars. @param {number[]} values @param {number} most of all rows */
-export const bars = (values, most) =>
-  values.map((value) => BAR.repeat(Math.max(0, Math.ceil((LONGEST * value) / most))));
 
 /** A number or a verdict. @param {string} text */
 export function resultCell(text) {
@@ -33,32 +24,16 @@ export function titledTable({ title, names, header, rows }, id) {
   const head = element("h3", title);
   head.id = id;
   const table = element("table", "", "experiment");
-  // Where there is no room for bars, nothing of their columns is shown.
-  const barred = header.map((_, n) => rows.some((row) => row[n]?.startsWith(BAR)));
   /** @param {string[]} texts @param {"row" | "col"} scope
-   * @param {(text: string, n: number) => HTMLElement} cell */
+   * @param {(text: string) => HTMLElement} cell */
   const add = (texts, scope, cell) => {
     const line = element("tr");
-    line.append(...texts.map((text, n) => (n < names ? nameCell(scope, text) : cell(text, n))));
+    line.append(...texts.map((text, n) => (n < names ? nameCell(scope, text) : cell(text))));
     table.append(line);
   };
-  add(header, "col", (text, n) => heading("col", text, barred[n] ? "bar" : ""));
-  for (const row of rows) {
-    add(row, "row", (text, n) => (barred[n] ? element("td", text, "bar") : resultCell(text)));
-  }
+  add(header, "col", (text) => heading("col", text));
+  for (const row of rows) add(row, "row", resultCell);
   return [head, scrolling(head.id, table)];
-}
-
-/** The calls of a function by how long each took, as a table: numbers, then bars.
- * @param {Trace} trace @returns {ExperimentTable} */
-function traceTable({ title, rows }) {
-  const labels = Object.keys(rows[0]?.calls ?? {});
-  const most = Math.max(1, ...rows.flatMap(({ calls }) => Object.values(calls)));
-  const cells = rows.map(({ low, calls }) => {
-    const each = labels.map((label) => calls[label]);
-    return [count(low), ...each.map(count), ...bars(each, most)];
-  });
-  return { title, names: 1, header: ["from", ...labels, ...labels], rows: cells };
 }
 
 /** A chart: its title is in the picture. @param {Chart} chart @param {number} number */
@@ -83,10 +58,9 @@ export function drawExperiment() {
   at("state-section").hidden = !told.length;
   at("state-section").classList.toggle("alarm", differs);
   const charts = chartsOf("experiment");
-  const shown = [...tables, ...data.traces.map(traceTable)];
-  at("experiment").hidden = !shown.length && !charts.length;
+  at("experiment").hidden = !tables.length && !charts.length;
   at("experiment-tables").replaceChildren(
-    ...shown.flatMap((one, number) => titledTable(one, `experiment-table-${number}`)));
+    ...tables.flatMap((one, number) => titledTable(one, `experiment-table-${number}`)));
   at("experiment-charts").replaceChildren(...charts);
   fill("experiment-notes", "li", notes);
   drawPlace();

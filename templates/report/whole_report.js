@@ -5,17 +5,15 @@ import { drawBlame } from "./blame.js";
 import { choose, unhurried } from "../profile/chosen.js";
 import { data, point } from "../page/data.js";
 import { at, scrollByKeys, visible } from "../page/elements.js";
-import { drawEvents, startEvents } from "./events_view.js";
 import { drawExperiment } from "./experiment.js";
 import { drawFacts } from "./facts.js";
-import { drawIdle, startIdle } from "./idle_view.js";
 import { drawAnswers, drawDiffers, drawLargest } from "./headline.js";
 import { recall, remember } from "./kept.js";
-import { drawProbes } from "./probes_view.js";
 import { drawSandwich, showHeading, startSandwich } from "./sandwich.js";
 import { search } from "../profile/search.js";
 import { searchByKeys } from "../page/search_keys.js";
 import { choices, readAddress, state, takeState, writeAddress } from "../page/state.js";
+import { drawSections } from "./sections.js";
 import { drawSharing, startSharing } from "./sharing_view.js";
 import { drawSteps, startSteps } from "./steps.js";
 import { drawBody, drawTable, openFirst, showFirst, startTable } from "./table.js";
@@ -84,9 +82,7 @@ let drawnPoint;
 function drawPoint() {
   drawnPoint = point;
   drawAnswers();
-  drawEvents();
-  drawIdle();
-  drawProbes();
+  drawSections();
   drawExperiment();
   drawFacts();
   // Timed runs have no functions.
@@ -159,8 +155,6 @@ export function showReport() {
   if (!isStarted) {
     for (const id of ["kernels", "runs", "config", "blame-rows"]) scrollByKeys(at(id));
     startProfile();
-    startEvents();
-    startIdle();
     startSharing();
     matchMedia("print").addEventListener("change", ({ matches }) => unfold(matches));
     isStarted = true;

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from qemus import QEMU_10, another_qemu
 from support import EXAMPLE, error_line, profdiff
+from tables import rows, tables
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors.architecture import ARM64, X86_64
@@ -53,22 +54,22 @@ def test_the_known_answer(old_kernel: Path, new_kernel: Path) -> None:
 
     session = whole_run.once("probes", record) / "session"
     document = json.loads(profdiff("report", session, "--json", "-").stdout)
-    nr_ptes, idx, addr = document["probes"]
+    nr_ptes, idx, addr = tables(document, "probes")
     opened = Session.open(session)
     run = next(run for run in opened.manifest.runs if run.kernel == "new")
     counts = Counts.load(opened.path(run.files["counts"]))
     begin = probes.places(files("new", new_kernel), "x86_64", Probe(FUNCTION, "nr_ptes")).begins[0]
     calls = int(counts.count[counts.address == begin.address].sum())
     assert calls == PAGES * ROUNDS
-    assert nr_ptes["absent"] == ["old"]
-    assert nr_ptes["calls"] == {"new": calls}
-    assert nr_ptes["histogram"] == [{"low": 1, "high": 1, "calls": {"new": calls}}]
+    assert nr_ptes["kernels"] == ["new"]
+    assert rows(nr_ptes, "sums")[0]["calls"] == {"new": calls}
+    assert rows(nr_ptes) == [{"nr_ptes": "1", "low": 1, "high": 1, "calls": {"new": calls}}]
     # On the stack, behind the return address.
-    assert idx["histogram"] == [{"low": 0, "high": 0, "calls": {"new": calls}}]
+    assert rows(idx) == [{"idx": "0", "low": 0, "high": 0, "calls": {"new": calls}}]
     # Two calls for each round: to protect, and back.
-    assert addr["calls"] == {"old": addr["calls"]["new"], "new": addr["calls"]["new"]}
-    assert sum(addr["unread"].values()) == 0
-    assert all(row["low"] > 0 for row in addr["histogram"])
+    (whole,) = rows(addr, "sums")
+    assert whole["calls"]["old"] == whole["calls"]["new"]
+    assert all(row["low"] > 0 for row in rows(addr))
     text = profdiff("report", session).stdout
     assert f"{FUNCTION} nr_ptes, calls" in text
     assert f"nr_ptes of {FUNCTION} cannot be read on old." in text
@@ -86,7 +87,7 @@ def test_what_functions_return(old_kernel: Path, new_kernel: Path, tmp_path: Pat
     session = tmp_path / "session"
     profdiff("record", "-o", session, *program, *kernels, *given, "--", RETURNS)
     document = json.loads(profdiff("report", session, "--json", "-").stdout)
-    every = dict(zip(asked, document["probes"], strict=True))
+    every = dict(zip(asked, tables(document, "probes"), strict=True))
     opened = Session.open(session)
     for label, folder in (("old", old_kernel), ("new", new_kernel)):
         run = next(run for run in opened.manifest.runs if run.kernel == label)
@@ -95,10 +96,11 @@ def test_what_functions_return(old_kernel: Path, new_kernel: Path, tmp_path: Pat
         for wanted, found in every.items():
             (begin,) = probes.places(files(label, folder), "x86_64", Probe.parse(wanted)).begins
             calls = int(counts.count[counts.address == begin.address].sum())
-            read = {row["low"]: row["calls"][label] for row in found["histogram"]}
-            assert found["calls"][label] == calls
-            assert sum(read.values()) + found["unread"][label] == calls
-            known[wanted] = (read, found["unread"][label])
+            read = {row["low"]: row["calls"][label] for row in rows(found)}
+            unread = read.pop(None, 0)
+            assert rows(found, "sums")[0]["calls"][label] == calls
+            assert sum(read.values()) + unread == calls
+            known[wanted] = (read, unread)
         for wanted in asked[:2]:
             assert known[wanted] == ({-9: 7, 1: 10, 2: 10, 3: 10}, 0)
         read, unread = known[asked[2]]

@@ -11,7 +11,7 @@ from synthetic_series import rows, source
 from synthetic_session import counts_file, exact_session
 
 from profdiff.evidence.same_code import same_code
-from profdiff.reports.numbers import Numbers
+from profdiff.forms.numbers import Numbers
 from profdiff.reports.text import steps
 from profdiff.session import manifest as m
 from profdiff.session.session import Session

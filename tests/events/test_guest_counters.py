@@ -9,8 +9,8 @@ from support import profdiff
 
 from profdiff.evidence.one_setting import OneSetting
 from profdiff.session.session import Session
-from profdiff.views.events.making import build
-from profdiff.views.events.records import EventsDocument
+from profdiff.shapes.table import Cell
+from profdiff.topics.registry import TOPICS
 
 pytestmark = pytest.mark.guest
 
@@ -21,17 +21,20 @@ OUTSIDE = 3
 
 
 @cache
-def events(session: Path, what: str) -> EventsDocument:
-    """Those at a point."""
-    return build(OneSetting.of(Session.open(session), f"what={what}").findings)
+def events(session: Path, what: str) -> list[dict[str, Cell]]:
+    """Those at a point: a row for each event, context and kernel."""
+    section = TOPICS["events"].section(
+        OneSetting.of(Session.open(session), f"what={what}").findings
+    )
+    return [row for table in section.tables for row in table.by_row_and_kernel()]
 
 
 def counted(session: Path, what: str, label: str) -> dict[str, int]:
-    """By event, those of the workload, and ``event beside`` beside it."""
+    """By event, those of the workload, and ``event outside`` outside of it."""
     return {
-        row.event if row.context == "own" else f"{row.event} beside": count
-        for row in events(session, what).rows
-        if (count := row.counts[label]) is not None
+        str(row["event"]) if row["context"] == "own" else f"{row['event']} outside": count
+        for row in events(session, what)
+        if row["kernel"] == label and isinstance(count := row["count"], int)
     }
 
 
@@ -85,8 +88,8 @@ def test_an_unmapped_page_is_flushed_on_both_vcpus(happened: Path, label: str) -
     assert found["tlb-flushes"] == found["tlb-flushes-remote"] == TIMES
     assert found["tlb-flushes-done"] == found["tlb-pages"] == TIMES
     # Those that reached the other vCPU: its kernel counts them, too.
-    received = found["tlb-flushes-done beside"]
-    assert received == found["tlb-pages beside"] == guest["irq-TLB"] > 0
+    received = found["tlb-flushes-done outside"]
+    assert received == found["tlb-pages outside"] == guest["irq-TLB"] > 0
     assert found["ipi-call-function"] == received
 
 
@@ -104,26 +107,24 @@ def test_interrupts_and_softirqs_are_those_of_the_guest(
         "softirq-hrtimer": "softirq-HRTIMER",
     }
     for event, name in kinds.items():
-        assert 0 <= guest[name] - found[f"{event} beside"] <= OUTSIDE, event
+        assert 0 <= guest[name] - found[f"{event} outside"] <= OUTSIDE, event
     # Ticks come while the workload reads and writes the counters, too.
     for event, name in (("interrupt-timer", "irq-LOC"), ("softirq-rcu", "softirq-RCU")):
-        assert 0 <= guest[name] - found[f"{event} beside"] <= 6 * OUTSIDE, event
+        assert 0 <= guest[name] - found[f"{event} outside"] <= 6 * OUTSIDE, event
     vectors = ("timer", "reschedule", "call-function", "irq-work", "device")
-    whole = sum(found[f"interrupt-{kind} beside"] for kind in vectors)
-    assert found["interrupts beside"] == whole
+    whole = sum(found[f"interrupt-{kind} outside"] for kind in vectors)
+    assert found["interrupts outside"] == whole
     assert found["ipi"] == found["ipi-reschedule"] + found["ipi-call-function"]
 
 
 def test_what_a_kernel_lacks_is_not_known(happened: Path) -> None:
     """The fixture kernels have no network."""
-    for row in events(happened, "unmaps").rows:
-        lacking = row.event.startswith("softirq-net")
-        assert all((one is None) == lacking for one in row.told.values()), row.event
+    for row in events(happened, "unmaps"):
+        lacking = str(row["event"]).startswith("softirq-net")
+        assert (row["functions"] is None) == (row["count"] is None) == lacking, row["event"]
+        assert row["looked up"] is (None if lacking else True)
         if lacking:
-            assert set(row.counts.values()) == {None}
-            assert set(row.changes.values()) == {None}
-        else:
-            assert all(one is not None and one.looked_up for one in row.told.values())
+            assert row["delta"] is None
 
 
 def test_a_condition_on_an_event(happened: Path) -> None:

@@ -32,7 +32,7 @@ def test_the_schema_is_that_of_the_records() -> None:
 
 def test_every_field_is_documented() -> None:
     written = (ROOT / "docs/report-data.md").read_text()
-    section = written.partition("## JSON: `profdiff.report/1`")[2].partition("\n### ")[0]
+    section = written.partition("## JSON: `profdiff.report/2`")[2].partition("\n### ")[0]
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     named = {name.strip(" `").removesuffix("[]") for row in rows for name in row.split(", ")}
     assert set(document.Document.__struct_fields__) <= named
@@ -61,7 +61,7 @@ def test_the_command_writes_it(recorded: Path, schema: dict[str, object], tmp_pa
     assert profdiff("report", recorded, "--json", file).stdout == ""
     data = json.loads(file.read_text())
     jsonschema.validate(data, schema)
-    assert data["schema"] == "profdiff.report/1"
+    assert data["schema"] == "profdiff.report/2"
     assert [kernel["label"] for kernel in data["kernels"]] == ["base", "new"]
     metric = data["metrics"][0]
     assert (metric["metric"], metric["exact"]) == ("instructions", True)

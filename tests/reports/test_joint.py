@@ -25,10 +25,10 @@ from profdiff.base.errors import SessionError
 from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.evidence.parts.results import PartsResults
 from profdiff.evidence.results import Results
+from profdiff.forms.numbers import Numbers
 from profdiff.reports.csv import parts as parts_csv
 from profdiff.reports.documents import parts as parts_document
 from profdiff.reports.documents import session as report_document
-from profdiff.reports.numbers import Numbers
 from profdiff.reports.text.parts import report
 from profdiff.session import manifest as m
 from profdiff.session.parts import Parts

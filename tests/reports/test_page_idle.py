@@ -11,30 +11,31 @@ from profdiff.evidence.findings import Findings
 from profdiff.reports.documents import session
 from profdiff.reports.page import html
 from profdiff.reports.page.records import page_of
-from profdiff.views.profile.idle import Idle, IdlePath
+from profdiff.shapes.table import Section
+from profdiff.topics.idle.measure import Idled, IdlePath
+from profdiff.topics.idle.shapes import tables
 
 OPS = 20
 WAITS = ["do_syscall_64", "__x64_sys_membarrier", "synchronize_rcu", "wait_for_completion"]
-IDLED = Idle(
-    advanced={"base": 1000 * OPS, "new": 2000 * OPS},
-    idle={"base": 500 * OPS, "new": 1000 * OPS},
-    vcpus={"base": [500 * OPS, 700 * OPS], "new": [1000 * OPS, 900 * OPS]},
-    paths=[
-        IdlePath(
-            functions=[*WAITS, f"path_{number}"] if number else [],
-            time={"base": 10 * OPS, "new": 20 * OPS},
-            times={"base": OPS, "new": 0},
-        )
-        for number in range(10)
-    ],
-)
+IDLED = {
+    "base": Idled(1000 * OPS, 500 * OPS, (500 * OPS, 700 * OPS)),
+    "new": Idled(2000 * OPS, 1000 * OPS, (1000 * OPS, 900 * OPS)),
+}
+PATHS = [
+    IdlePath(
+        [*WAITS, f"path_{n}"] if n else [],
+        {"base": 10 * OPS, "new": 20 * OPS},
+        {"base": OPS, "new": 0},
+    )
+    for n in range(10)
+]
 
 
 def test_waits_and_their_paths(browser: Any, tmp_path: Path) -> None:
     shown = session.build(Findings.of_recordings([compare(example(), ops=OPS)]))
-    metrics = [msgspec.structs.replace(shown.metrics[0], idle=IDLED)]
+    idle = Section(name="idle", title="Idle", tables=tables(IDLED, PATHS, OPS))
     file = tmp_path / "report.html"
-    file.write_text(html.page(page_of(msgspec.structs.replace(shown, metrics=metrics)), ""))
+    file.write_text(html.page(page_of(msgspec.structs.replace(shown, sections=[idle])), ""))
     with opened(browser, file, 500) as page:
         cells = "lines => lines.map(line => [...line.children].map(cell => cell.innerText))"
         assert page.locator("#idle h3").all_inner_texts() == [
@@ -56,8 +57,7 @@ def test_waits_and_their_paths(browser: Any, tmp_path: Path) -> None:
         assert len(others) == 6
         whole = page.get_attribute("#idle-paths tbody tr:nth-child(2) th", "title")
         assert whole == " > ".join([*WAITS, "path_1"])
-        assert page.locator("#idle-notes li").all_inner_texts() == [
-            "idle: summed over vCPUs; times: how often one began to idle.",
-            "2 more paths not shown.",
+        assert page.locator("#idle li").all_inner_texts() == [
+            "idle: summed over vCPUs; times: how often one began to idle; 2 more paths not shown.",
         ]
         assert page.evaluate("document.documentElement.scrollWidth") <= 500

@@ -7,36 +7,32 @@ import msgspec
 from browsed_page import HOSTILE, opened
 from synthetic import compare, example
 
+from profdiff.collectors.exact.probes import Values
+from profdiff.collectors.probe.named import Probe
 from profdiff.evidence.findings import Findings
 from profdiff.reports.documents import session
 from profdiff.reports.page import html
 from profdiff.reports.page.records import page_of
-from profdiff.views.results.probes import Bucket, ProbedVariable
+from profdiff.shapes.table import Section
+from profdiff.topics.probes.measure import Probed
+from profdiff.topics.probes.shapes import table
 
-READ = ProbedVariable(
-    function="ksys_read",
-    variable="return",
-    places={"base": 1, "new": 2},
-    calls={"base": 40, "new": 60},
-    unread={"base": 0, "new": 10},
-    others={"base": 0, "new": 0},
-    absent=[],
-    histogram=[
-        Bucket(low=-11, high=-11, calls={"base": 0, "new": 10}),
-        Bucket(low=8, high=15, calls={"base": 40, "new": 40}),
-    ],
-    notes=["new: the function begins at 2 places", HOSTILE[0]],
+READ = Probed(
+    Probe("ksys_read", "return"),
+    {
+        "base": Values(places=1, calls=40, unread=0, counts={8: 40}, others=0),
+        "new": Values(places=2, calls=60, unread=10, counts={-11: 10, 8: 40}, others=0),
+    },
 )
-ABSENT = msgspec.structs.replace(
-    READ, function="gone", places={}, calls={}, unread={}, others={}, absent=["base", "new"],
-    histogram=[], notes=["what gone returns cannot be read on base"],
-)  # fmt: skip
+ABSENT = Probed(Probe(HOSTILE[0], "x"), {"base": Values(0, 0, 0, {}, 0)})
 
 
 def test_histograms_stand_side_by_side(browser: Any, tmp_path: Path) -> None:
     shown = session.build(Findings.of_recordings([compare(example())]))
     file = tmp_path / "report.html"
-    probed = msgspec.structs.replace(shown, probes=[READ, ABSENT])
+    shapes = [table(number, probed, None) for number, probed in enumerate((READ, ABSENT))]
+    section = Section(name="probes", title="Probes", tables=shapes)
+    probed = msgspec.structs.replace(shown, sections=[section])
     file.write_text(html.page(page_of(probed), ""))
     with opened(browser, file, 500) as page:
         rows = page.eval_on_selector_all(
@@ -46,14 +42,18 @@ def test_histograms_stand_side_by_side(browser: Any, tmp_path: Path) -> None:
         assert rows == [
             ["return", "base", "new", "delta new", "base", "new"],
             ["-11", "0", "10", "+10", "", 5 * "▇"],
-            ["8 to 15", "40", "40", "0", 20 * "▇", 20 * "▇"],
+            ["8", "40", "40", "0", 20 * "▇", 20 * "▇"],
             ["not known", "0", "10", "+10", "", 5 * "▇"],
             ["all calls", "40", "60", "+20", "", ""],
         ]
         heads = page.locator("#probes h3").all_inner_texts()
-        assert heads == ["ksys_read return, calls", "gone return"]
+        assert heads == ["ksys_read return, calls", f"{HOSTILE[0]} x"]
         notes = page.locator("#probes li").all_inner_texts()
-        assert notes == [f"{note}." for note in [*READ.notes, *ABSENT.notes]]
+        assert notes == [
+            "new: the function begins at 2 places; not known: calls of inlined copies, and calls "
+            "that have not returned.",
+            f"x of {HOSTILE[0]} cannot be read on base.",
+        ]
         # What is wider than the page scrolls in its own box.
         assert page.evaluate("document.documentElement.scrollWidth") <= 500
 

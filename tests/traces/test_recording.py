@@ -8,6 +8,7 @@ import pytest
 import whole_run
 from browsed_page import opened
 from support import EXAMPLE, RESTORED, error_line, profdiff
+from tables import rows, tables
 
 from profdiff.collectors.guest.qemu import Qemu
 
@@ -73,14 +74,14 @@ def test_calls_are_those_that_are_counted(traced: Path) -> None:
 def test_the_report_has_histograms(traced: Path) -> None:
     document = json.loads(profdiff("report", traced / "s.profdiff", "--json", "-").stdout)
     manifest = json.loads((traced / "s.profdiff/manifest.json").read_text())
-    known = {one["function"]: one for one in document["traces"]}
+    known = {table["title"].partition(":")[0]: table for table in tables(document, "traces")}
     for run in manifest["runs"]:
         values = {one["name"]: one["values"][0] for one in run["measured"]}
         for name, one in known.items() if run["collector"] == "trace" else ():
-            of_kernel = [row["calls"][run["kernel"]] for row in one["rows"]]
+            of_kernel = [row["calls"][run["kernel"]] for row in rows(one)]
             assert sum(of_kernel) == values[f"{name}.calls"]
-            assert one["unit"] == "instructions (guest clock)"
-            lows = [row["low"] for row in one["rows"]]
+            assert "from so many instructions (guest clock) on" in one["title"]
+            lows = [row["from"] for row in rows(one)]
             assert lows == [lows[0] << at for at in range(len(lows))]
     text = profdiff("report", traced / "s.profdiff", "--ascii").stdout
     assert "mprotect_fixup: calls by how long each took, from so many instructions" in text
@@ -94,10 +95,10 @@ def test_the_page_has_histograms(traced: Path, browser: Any, tmp_path: Path) -> 
     profdiff("report", traced / "s.profdiff", "--html", tmp_path / "page.html")
     document = json.loads(profdiff("report", traced / "s.profdiff", "--json", "-").stdout)
     with opened(browser, tmp_path / "page.html") as page:
-        for one in document["traces"]:
-            table = page.locator(f"#experiment-tables h3:text-is('{one['title']}') + * table")
-            rows = [row.split("\t") for row in table.inner_text().splitlines()]
-            assert rows[0] == ["from", "base", "new", "base", "new"]
-            shown = [[int(cell.replace(",", "")) for cell in row[:3]] for row in rows[1:]]
-            assert shown == [[row["low"], *row["calls"].values()] for row in one["rows"]]
-            assert max(len(row[at].strip()) for row in rows[1:] for at in (3, 4)) == 20
+        for one in tables(document, "traces"):
+            table = page.locator(f"#traces h3:text-is('{one['title']}') + * table")
+            lines = [row.split("\t") for row in table.inner_text().splitlines()]
+            assert lines[0] == ["from", "base", "new", "base", "new"]
+            shown = [[int(cell.replace(",", "")) for cell in row[:3]] for row in lines[1:]]
+            assert shown == [[row["from"], *row["calls"].values()] for row in rows(one)]
+            assert max(len(row[at].strip()) for row in lines[1:] for at in (3, 4)) == 20

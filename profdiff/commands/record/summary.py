@@ -13,11 +13,11 @@ from profdiff.evidence import huge_pages
 from profdiff.evidence.cautions import cautions
 from profdiff.evidence.findings import choose
 from profdiff.evidence.results import Results
+from profdiff.forms.columns import Column, draw
+from profdiff.forms.numbers import Numbers
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.recordings import Recordings
 from profdiff.profile.sharing.recorded import has_lines, is_all
-from profdiff.reports.numbers import Numbers
-from profdiff.reports.table import Column, draw
 from profdiff.reports.text import experiment, steps
 from profdiff.session import inlines
 from profdiff.session.manifest import Manifest, Run

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from profdiff.base import units
 from profdiff.base.terminal import Span, Style, Styled
+from profdiff.forms.columns import Block, Column, draw
 from profdiff.reports.annotation import accessed
 from profdiff.reports.annotation.arrows import gutter, jumps
 from profdiff.reports.annotation.figures import Figures
 from profdiff.reports.annotation.listing import Listing, ListingLine
-from profdiff.reports.table import Block, Column, draw
 
 _CODE = "code"
 # x86-64's prefixes before the operation; what follows needs all the room.

@@ -6,8 +6,8 @@ from functools import cached_property
 import msgspec
 
 from profdiff.base import units
-from profdiff.reports.numbers import Numbers
-from profdiff.reports.table import Column
+from profdiff.forms.columns import Column
+from profdiff.forms.numbers import Numbers
 from profdiff.views.annotation.records import Annotation
 from profdiff.views.record import Counts
 

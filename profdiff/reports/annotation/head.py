@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from profdiff.base import units
 from profdiff.base.terminal import Span, Styled
+from profdiff.forms.columns import Column, draw, joined
 from profdiff.reports.annotation.figures import Figures
-from profdiff.reports.table import Column, draw, joined
 from profdiff.views.annotation.records import Annotation
 from profdiff.views.record import Counts
 

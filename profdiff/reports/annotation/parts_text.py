@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from profdiff.base import units
 from profdiff.base.terminal import Span, Style, Styled
+from profdiff.forms.columns import MIN_WIDTH, Block, Column, draw
+from profdiff.forms.numbers import Numbers
 from profdiff.reports.annotation import text as annotation_text
 from profdiff.reports.annotation.figures import Figures
 from profdiff.reports.annotation.head import notes
 from profdiff.reports.annotation.listing import near_executed, titled
 from profdiff.reports.annotation.text import ascii_line
 from profdiff.reports.form import Asked
-from profdiff.reports.numbers import Numbers
-from profdiff.reports.table import MIN_WIDTH, Block, Column, draw
 from profdiff.session.kinds import KINDS, PartKind
 from profdiff.views.parts.annotation import JointAnnotation, JointLine
 from profdiff.views.record import Counts

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from profdiff.base import units
 from profdiff.base.terminal import Styled
+from profdiff.forms.columns import MIN_WIDTH
+from profdiff.forms.numbers import Numbers
 from profdiff.reports.annotation import lines as annotation_lines
 from profdiff.reports.annotation.columns import (
     BESIDE,
@@ -18,8 +20,6 @@ from profdiff.reports.annotation.figures import Figures
 from profdiff.reports.annotation.head import head
 from profdiff.reports.annotation.listing import ListingLine, listings
 from profdiff.reports.form import Asked, Layout
-from profdiff.reports.numbers import Numbers
-from profdiff.reports.table import MIN_WIDTH
 from profdiff.views.annotation.access import UNKNOWN
 from profdiff.views.annotation.records import Annotation
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import msgspec
 
 from profdiff.base import units
+from profdiff.forms.columns import MIN_WIDTH, Block, Column, draw
+from profdiff.forms.numbers import Numbers
 from profdiff.reports.form import DEFAULT_TOP
-from profdiff.reports.numbers import Numbers
-from profdiff.reports.table import MIN_WIDTH, Block, Column, draw
 from profdiff.views.blame import Blame, Pair, Row, Share, by_size
 
 # The digits of a hash, as kernel mails write it (Documentation/process/submitting-patches.rst).

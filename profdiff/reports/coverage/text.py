@@ -1,7 +1,7 @@
 """Tracefiles as a table: what each one holds."""
 
 from profdiff.base import units
-from profdiff.reports.table import MIN_WIDTH, Column, draw, joined
+from profdiff.forms.columns import MIN_WIDTH, Column, draw, joined
 from profdiff.views.coverage import Coverage, Tracefile
 
 _COLUMNS = ("files", "functions", "lines", "executed", "share")

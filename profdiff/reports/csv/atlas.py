@@ -3,7 +3,7 @@ cell. Apache Otava reads it (``docs/CSV.md`` of apache/otava; ``branch`` is its 
 
 from collections.abc import Iterator
 
-from profdiff.reports.csv.rows import Line, text, written
+from profdiff.forms.csv import Line, text, written
 from profdiff.views.atlas import Atlas, AtlasPoint, AtlasRelease, AtlasSeries
 
 _HEADER = ("time", "branch", "release", "build_id", "compiler")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.results import Results
-from profdiff.reports.csv.rows import Line, text, written
+from profdiff.forms.csv import Line, text, written
 from profdiff.session.manifest import Kernel
 from profdiff.views.rows.results import ResultRow, result_rows
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from profdiff.forms.csv import Line, text, written
 from profdiff.profile.code.classes import CLASSES, instruction_classes
 from profdiff.profile.comparison import Comparison
-from profdiff.reports.csv.rows import Line, text, written
 from profdiff.views.profile import functions
 from profdiff.views.profile.calls import calls
 from profdiff.views.profile.selection import Selection

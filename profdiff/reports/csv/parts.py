@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.parts.findings import PartsFindings
+from profdiff.forms.csv import Line, text, written
 from profdiff.reports.csv import experiment as csv_experiment
-from profdiff.reports.csv.rows import Line, text, written
 from profdiff.views.parts.functions import JointFunctions, parts_functions
 from profdiff.views.parts.verdicts import FunctionVerdict
 from profdiff.views.profile.selection import Selection

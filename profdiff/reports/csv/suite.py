@@ -2,7 +2,7 @@
 
 from msgspec.structs import asdict
 
-from profdiff.reports.csv.rows import Line, text, written
+from profdiff.forms.csv import Line, text, written
 from profdiff.views.rows.cells import CellRow, cell_rows
 from profdiff.views.suite.records import SuiteDocument
 

@@ -1,4 +1,4 @@
-"""The report's data, ``profdiff.report/1``, put together and as JSON."""
+"""The report's data, ``profdiff.report/2``, put together and as JSON."""
 
 import json
 import shlex
@@ -10,12 +10,12 @@ from profdiff import __version__
 from profdiff.base import program
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
+from profdiff.topics.registry import sections
 from profdiff.views import bisection, document
 from profdiff.views.claims.answered import leading
-from profdiff.views.events.making import happened
 from profdiff.views.kernels import built_from, facts
 from profdiff.views.record import Record
-from profdiff.views.results import experiment, lengths, probes, recording, states, traces
+from profdiff.views.results import experiment, lengths, recording, states
 from profdiff.views.results.heading import heading
 
 
@@ -65,14 +65,12 @@ def without_code(findings: Findings) -> document.Document:
         guest=document.guest(findings),
         facts=facts.facts(findings),
         experiment=experiment.experiment(findings),
-        traces=traces.traces(findings),
         report_command=shlex.join(program.called()),
         recorded=document.Recorded(created=manifest.created, command=manifest.command),
         runs=document.runs(findings),
         stacks=stacks,
         metrics=metrics,
-        probes=probes.probed(findings),
-        events=happened(findings),
+        sections=sections(findings),
     )
 
 

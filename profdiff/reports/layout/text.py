@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from profdiff.base import units
-from profdiff.reports.table import MIN_WIDTH, Column, draw, joined
+from profdiff.forms.columns import MIN_WIDTH, Column, draw, joined
 from profdiff.views.layout import Change, FieldRow, LayoutDocument, Side, Span, TypeRow
 
 # What a table shows where not all fields are asked for: what can change which lines are accessed.

@@ -139,8 +139,7 @@ def _results(findings: Findings, setting: Setting) -> dict[str, Any]:
         "workload": msgspec.to_builtins(workload),
         "metrics": [],
         "stacks": [],
-        "probes": [],
-        "events": [],
+        "sections": [],
     }
 
 

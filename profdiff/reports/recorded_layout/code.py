@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from profdiff.base import units
-from profdiff.reports.numbers import Numbers
+from profdiff.forms.columns import Column, draw, joined
+from profdiff.forms.numbers import Numbers
 from profdiff.reports.recorded_layout.columns import by_kernel, rest
-from profdiff.reports.table import Column, draw, joined
 from profdiff.views.recorded_layout.records import (
     CodePlace,
     FunctionRow,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from profdiff.reports.table import Column
+from profdiff.forms.columns import Column
 
 
 def by_kernel(labels: Sequence[str], titles: Sequence[tuple[str, int]]) -> list[Column]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from profdiff.reports.csv.rows import text, written
+from profdiff.forms.csv import text, written
 from profdiff.views.recorded_layout.records import RecordedLayout
 
 _HEADER = (

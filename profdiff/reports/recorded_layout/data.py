@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from profdiff.base import units
+from profdiff.forms.columns import Column, draw, joined
+from profdiff.forms.numbers import Numbers
 from profdiff.reports.layout.text import HIDDEN, SAID, SHOWN, span
-from profdiff.reports.numbers import Numbers
 from profdiff.reports.recorded_layout.columns import by_kernel, rest
-from profdiff.reports.table import Column, draw, joined
 from profdiff.views.layout import Change
 from profdiff.views.recorded_layout.records import (
     FieldRow,

@@ -27,7 +27,7 @@ def _text(subject: "OfSession", target: str) -> str:
 
 
 def _json(subject: "OfSession", target: str) -> bytes:
-    from profdiff.reports.layout import json
+    from profdiff.forms import json
     from profdiff.views.recorded_layout.making import recorded_layout
 
     return json.render(recorded_layout(subject.find().findings))

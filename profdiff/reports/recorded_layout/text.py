@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from shlex import quote
 
 from profdiff.base import units
-from profdiff.reports.numbers import Numbers
+from profdiff.forms.columns import MIN_WIDTH
+from profdiff.forms.numbers import Numbers
 from profdiff.reports.recorded_layout import code, data
-from profdiff.reports.table import MIN_WIDTH
 from profdiff.views.recorded_layout.records import RecordedLayout
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from profdiff.reports.csv.rows import Line, text, written
+from profdiff.forms.csv import Line, text, written
 from profdiff.views.sharing.records import Row, SharingDocument, Sums
 
 _NAMES = ("data", "kind", "type", "symbol", "field", "alternatives", "fields")

@@ -35,7 +35,7 @@ def forms(at: str | None) -> Sequence[Form]:
         )
 
     def as_json(subject: "OfSession", target: str) -> bytes:
-        from profdiff.reports.layout import json
+        from profdiff.forms import json
 
         return json.render(document(subject))
 

@@ -3,8 +3,8 @@
 from collections import defaultdict
 
 from profdiff.base import units
+from profdiff.forms.columns import Block, Column, draw
 from profdiff.reports.sharing.numbers import UNSURE, Numbers
-from profdiff.reports.table import Block, Column, draw
 from profdiff.views.sharing.records import HeldLock, KernelSide, SharingDocument
 
 COVERS = (

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from profdiff.base import units
+from profdiff.forms.columns import MIN_WIDTH, Block, Column, draw, fitted
 from profdiff.reports.sharing import locks
 from profdiff.reports.sharing.numbers import ABOUT, UNSURE, Numbers
 from profdiff.reports.sharing.rows import LEAST, is_small, kind, title, verdict
 from profdiff.reports.sharing.sentences import NOTHING, sentence
-from profdiff.reports.table import MIN_WIDTH, Block, Column, draw, fitted
 from profdiff.views.profile.selection import Selection
 from profdiff.views.record import Counts
 from profdiff.views.sharing.records import (

@@ -1,9 +1,9 @@
 """The table of calls as text: how often functions are called, and what one call costs."""
 
 from profdiff.base import units
+from profdiff.forms.columns import Block, Column, draw
+from profdiff.forms.numbers import Numbers
 from profdiff.profile.comparison import Comparison
-from profdiff.reports.numbers import Numbers
-from profdiff.reports.table import Block, Column, draw
 from profdiff.views.profile import functions
 from profdiff.views.profile.calls import calls
 from profdiff.views.profile.functions import Rows

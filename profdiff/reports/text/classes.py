@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from profdiff.forms.columns import Block, Column, draw
+from profdiff.forms.numbers import Numbers
 from profdiff.profile.code.classes import InstructionClasses, instruction_classes
 from profdiff.profile.comparison import Comparison
-from profdiff.reports.numbers import Numbers
-from profdiff.reports.table import Block, Column, draw
 from profdiff.views.profile import functions
 from profdiff.views.profile.classes import TOLD, Change, changes
 from profdiff.views.profile.functions import Rows

@@ -1,10 +1,10 @@
 """The table of functions' code as text: how large it is, and whether it ran inlined."""
 
+from profdiff.forms.columns import Block, Column, draw
 from profdiff.profile.code.classes import class_names
 from profdiff.profile.code.size import CodeSizes, code_sizes
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.inlining import Inlining, inlining
-from profdiff.reports.table import Block, Column, draw
 from profdiff.session.session import Session
 from profdiff.views.profile import functions
 from profdiff.views.profile.code import way

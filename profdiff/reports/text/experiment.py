@@ -2,8 +2,8 @@
 
 from profdiff.base import units
 from profdiff.evidence.results import Results
-from profdiff.reports import table
-from profdiff.reports.table import Block, Column
+from profdiff.forms import columns as table
+from profdiff.forms.columns import Block, Column
 from profdiff.session.points import Setting
 from profdiff.views.results.experiment import Grid, grids
 from profdiff.views.results.notes import notes

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from profdiff.base import units
 from profdiff.evidence.beside import of_comparison
+from profdiff.forms.columns import Block, Column, draw
+from profdiff.forms.numbers import Numbers
 from profdiff.profile.comparison import Comparison
-from profdiff.reports.numbers import Numbers
-from profdiff.reports.table import Block, Column, draw
 from profdiff.views.profile import functions, marks
 from profdiff.views.profile.functions import FunctionTable, Rows
 from profdiff.views.record import Counts, Side

@@ -5,13 +5,15 @@ from itertools import groupby
 from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import largest_change
+from profdiff.forms import text as shapes
+from profdiff.forms.columns import MIN_WIDTH, Block
+from profdiff.forms.numbers import Numbers
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.sharing.recorded import has_lines
-from profdiff.reports.numbers import Numbers
-from profdiff.reports.table import MIN_WIDTH, Block
-from profdiff.reports.text import calls, code, experiment, histograms, idle, probes, steps
+from profdiff.reports.text import calls, code, experiment, steps
 from profdiff.reports.text import classes as class_tables
 from profdiff.reports.text import functions as function_tables
+from profdiff.topics.registry import TOPICS
 from profdiff.views.bisection import sentences
 from profdiff.views.claims import same_instructions
 from profdiff.views.claims.answered import leading
@@ -48,10 +50,8 @@ def render(
     parts += ["", *experiment.render(findings.results, findings.setting, width, ratios)]
     while parts[-1] == "":
         parts.pop()
-    for table in histograms.render(findings, width):
-        parts += ["", *table.lines]
-    numbers = Numbers(findings.setting.ops if per_op is not False else None, ratios)
-    shown = probes.render(findings, numbers, width)
+    shown = _topic("traces", findings, width, per_op, ratios)
+    shown += _topic("probes", findings, width, per_op, ratios)
     shown += tables(findings, selection, width=width, per_op=per_op, ratios=ratios, classes=classes)
     for block in shown:
         parts += ["", *(units.wrap(block, width) if isinstance(block, str) else block.lines)]
@@ -94,7 +94,7 @@ def tables(
                 first, selection.side, numbers, width, selection.top, findings.session
             )
             parts += calls.render(first, rows, numbers, width)
-            parts += idle.render(first, numbers, width)
+            parts += _topic("idle", findings, width, per_op, ratios)
             if classes:
                 parts += class_tables.render(first, rows, numbers, width)
                 parts += code.render(first, findings.session, rows, width)
@@ -146,6 +146,12 @@ def _recording(findings: Findings, width: int) -> list[str]:
 
 def _remarks(findings: Findings) -> list[recording.Remark]:
     return recording.remarks(findings.comparisons, findings.lengths)
+
+
+def _topic(
+    name: str, findings: Findings, width: int, per_op: bool | None, ratios: bool
+) -> list[Block | str]:
+    return shapes.blocks(TOPICS[name].section(findings).tables, width, per_op, ratios)
 
 
 def _answers(findings: Findings, side: Side | None) -> list[str]:

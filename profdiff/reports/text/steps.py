@@ -2,9 +2,9 @@
 
 from profdiff.base import units
 from profdiff.evidence.same_code import same_code
+from profdiff.forms.columns import Block, Column, draw
+from profdiff.forms.numbers import Numbers
 from profdiff.profile.comparison import Comparison
-from profdiff.reports.numbers import Numbers
-from profdiff.reports.table import Block, Column, draw
 from profdiff.reports.text.functions import one_boot
 from profdiff.session.session import Session
 from profdiff.views.profile.steps import Step, StepFunction, steps

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from profdiff.forms.csv import Line, text, written
 from profdiff.profile.data.pairing import By
-from profdiff.reports.csv.rows import Line, text, written
 from profdiff.reports.types.rows import chosen
 from profdiff.views.types.records import Row, TypesDocument
 

@@ -42,7 +42,7 @@ def forms(by: "By", *, fold_folios: bool) -> Sequence[Form]:
         )
 
     def as_json(subject: "OfSession", target: str) -> bytes:
-        from profdiff.reports.layout import json
+        from profdiff.forms import json
 
         return json.render(document(subject))
 

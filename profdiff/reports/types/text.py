@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from profdiff.base import units
+from profdiff.forms.columns import MIN_WIDTH, Block, Column, draw, fitted
+from profdiff.forms.numbers import Numbers
 from profdiff.profile.data.keys import Group
 from profdiff.profile.data.pairing import By
-from profdiff.reports.numbers import Numbers
-from profdiff.reports.table import MIN_WIDTH, Block, Column, draw, fitted
 from profdiff.reports.types.rows import chosen, named
 from profdiff.views.profile.selection import Selection
 from profdiff.views.record import Counts

@@ -17,10 +17,10 @@ from profdiff.evidence.statistics.samples import Sampled
 from profdiff.profile.comparison import Comparison
 from profdiff.session.bisection import CULPRIT, REVERT
 from profdiff.session.manifest import Kernel
+from profdiff.topics.events.sentences import sentence as changed_event
 from profdiff.views.bisection import cited
 from profdiff.views.claims import answers
 from profdiff.views.claims.subsystem import subsystem
-from profdiff.views.events.sentence import sentence as changed_event
 from profdiff.views.kernels.machine import machine
 from profdiff.views.record import Record
 from profdiff.views.results import states

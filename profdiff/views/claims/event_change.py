@@ -2,7 +2,7 @@
 
 from profdiff.base.metric import INSTRUCTIONS, Metric
 from profdiff.evidence.findings import Findings
-from profdiff.views.events.sentence import sentence
+from profdiff.topics.events.sentences import sentence
 
 
 def sentences(findings: Findings) -> dict[tuple[Metric, str], list[str]]:

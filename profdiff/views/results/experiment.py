@@ -147,7 +147,7 @@ class Experiment(Record, frozen=True):
 
 
 def experiment(findings: Findings) -> Experiment:
-    """The experiment in ``profdiff.report/1``. What is not a number (the change to nothing) is
+    """The experiment in ``profdiff.report/2``. What is not a number (the change to nothing) is
     null."""
     told, lines = findings.results, state.lines(findings.state)
     tables = [grid.table for grid in grids(told, findings.setting)]

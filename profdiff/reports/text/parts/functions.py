@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from profdiff.base import units
 from profdiff.evidence.parts.findings import PartsFindings
-from profdiff.reports.numbers import Numbers
-from profdiff.reports.table import Block, Column
-from profdiff.reports.table import draw as drawn
+from profdiff.forms.columns import Block, Column
+from profdiff.forms.columns import draw as drawn
+from profdiff.forms.numbers import Numbers
 from profdiff.views.parts.functions import JointFunctions
 from profdiff.views.parts.verdicts import FunctionVerdict
 from profdiff.views.record import Counts

@@ -8,8 +8,8 @@ from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.evidence.parts.results import PartsResults, PartsSetting
-from profdiff.reports import table
-from profdiff.reports.table import MIN_WIDTH, Block, Column
+from profdiff.forms import columns as table
+from profdiff.forms.columns import MIN_WIDTH, Block, Column
 from profdiff.reports.text.parts import functions
 from profdiff.session.kinds import PartKind
 from profdiff.session.parts import Parts

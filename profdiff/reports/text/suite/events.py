@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from profdiff.base import units
-from profdiff.reports import table
-from profdiff.reports.table import Column
+from profdiff.forms import columns as table
+from profdiff.forms.columns import Column
 from profdiff.views.suite.records import SuiteCell, SuiteCellEvent, SuiteDocument, SuiteEvent
 
 _TITLE = "events of the workload that changed by more than the instructions, per op"

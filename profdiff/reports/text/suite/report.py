@@ -5,8 +5,8 @@ import shlex
 from collections.abc import Sequence
 
 from profdiff.base import units
-from profdiff.reports import table
-from profdiff.reports.table import MIN_WIDTH, Column
+from profdiff.forms import columns as table
+from profdiff.forms.columns import MIN_WIDTH, Column
 from profdiff.reports.text.suite import events, states
 from profdiff.reports.text.suite.rows import Rows, lacking, mostly, rows, span
 from profdiff.views.results.result import ABSENT

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from profdiff.base import units
 from profdiff.evidence.iterations import COUNTED
-from profdiff.reports import table
-from profdiff.reports.table import Column
+from profdiff.forms import columns as table
+from profdiff.forms.columns import Column
 from profdiff.reports.text.suite.rows import Rows, span
 from profdiff.views.suite.records import SuiteCell, SuiteDocument
 

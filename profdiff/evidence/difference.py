@@ -1,0 +1,17 @@
+"""A difference of a kernel to the base, and how sure it is."""
+
+import msgspec
+
+from profdiff.evidence.statistics.rule import Verdict
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """``delta``: of the runs that stand for both kernels, in the unit of the counts. ``low`` and
+    ``high``: its ends over boots, or over varied states. ``states``: in how many states it was
+    seen, 1 for the plain one alone."""
+
+    delta: int
+    low: int
+    high: int
+    verdict: Verdict
+    states: int = 1

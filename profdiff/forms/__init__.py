@@ -1,0 +1,1 @@
+"""What people and programs read: forms that know shapes, and no topic."""

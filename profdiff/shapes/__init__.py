@@ -1,0 +1,1 @@
+"""What can be shown: shapes that know no topic and no form."""

@@ -1,0 +1,1 @@
+"""What a session can show, a folder for each topic. ``registry`` lists them."""

@@ -1,0 +1,1 @@
+"""Events of the kernel: context switches, faults, allocations, waits, how often each happened."""

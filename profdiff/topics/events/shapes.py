@@ -1,0 +1,161 @@
+"""What is shown of events: a table of the workload's own, one of those outside it, and what is not
+known. ``docs/events.md`` explains it."""
+
+from collections.abc import Callable, Sequence
+
+from profdiff.base import units
+from profdiff.base.errors import InputError
+from profdiff.evidence.difference import Difference
+from profdiff.evidence.events import FEW, EventRow, EventTable
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.statistics import Verdict
+from profdiff.profile.events.counts import EventCount
+from profdiff.profile.events.table import Context
+from profdiff.shapes.table import (
+    Cell,
+    Cells,
+    Section,
+    Table,
+    by_kernel,
+    of_kernel,
+    of_row,
+    tabulate,
+)
+from profdiff.topics.events.sentences import changed_most
+
+# What readers call a context.
+_CONTEXTS: dict[Context, str] = {"own": "own", "beside": "outside"}
+_COVERS = (
+    "An event is an entry of a function that means it: --json names the functions, and the files "
+    "of the kernel's source that define them."
+)
+_UNSURE = (
+    "unsure: such a number also depends on timer ticks, on which task runs first, or on where "
+    f"things lie in memory; or it differs by no more than {FEW}, plus one for each interrupt, in "
+    "the whole window. record --vary-state shows whether a change holds in other states."
+)
+_OUTSIDE = (
+    "Outside the workload are interrupts with their softirqs, threads of the kernel and idle "
+    "vCPUs: chance decides what of them falls into the window."
+)
+_MIXED = (
+    "What ran outside the workload is not told apart (no call tree, or no kallsyms): it is in "
+    "these numbers."
+)
+
+
+def section(findings: Findings) -> Section:
+    """Raises InputError where nothing is known."""
+    events = findings.events
+    if isinstance(events, str):
+        raise InputError(events)
+    own = f"events{' of the workload' if events.told_apart else ''}"
+    return Section(
+        name="events",
+        title="Events",
+        sentences=changed_most(findings),
+        tables=[
+            _table(events, "own", own),
+            _table(events, "beside", "events outside the workload"),
+        ],
+        notes=[" ".join(_notes(events))],
+    )
+
+
+def _table(events: EventTable, context: Context, title: str) -> Table:
+    labels = events.labels
+    number = {label: at for at, label in enumerate(labels)}
+    rows = [row for row in events.rows if row.context == context]
+
+    def difference(row: EventRow, label: str) -> Difference | None:
+        return row.changes[number[label] - 1]
+
+    columns = [
+        *by_kernel(labels, lambda row, label: row.counts[number[label]], difference),
+        of_row("event", "name", lambda row: row.event.name),
+        of_row("meaning", "name", lambda row: row.event.told, title="what happens", spare=1),
+        of_row("about", "detail", lambda row: row.event.about),
+        of_row("context", "detail", lambda row: _CONTEXTS[row.context]),
+        *(column for label in labels for column in _source(label, number)),
+    ]
+    return tabulate(
+        columns,
+        name=f"events-{_CONTEXTS[context]}",
+        title=title,
+        kernels=labels,
+        ops=events.comparison.ops,
+        rows=(row for row in rows if row.happened),
+        hidden=(row for row in rows if not row.happened),
+        folded=context == "beside",
+    )
+
+
+def _source(label: str, number: dict[str, int]) -> list[Cells]:
+    """By the entries of which functions a kernel tells an event, in which files of its source they
+    are, whether somebody looked that up in kernels of its version, and whether inlined copies of
+    them are counted."""
+    cells: dict[str, Callable[[EventCount], Cell]] = {
+        "functions": lambda count: list(count.way.functions),
+        "source": lambda count: count.way.source,
+        "looked up": lambda count: count.looked_up,
+        "inlined": lambda count: count.inlined,
+    }
+
+    def known(cell: Callable[[EventCount], Cell]) -> Callable[[EventRow, str], Cell]:
+        return lambda row, kernel: cell(count) if (count := row.told[number[kernel]]) else None
+
+    return [of_kernel(label, name, "detail", known(of), title=name) for name, of in cells.items()]
+
+
+def _notes(events: EventTable) -> list[str]:
+    """What did not happen, what is not known, and what the numbers are."""
+    own = [row for row in events.rows if row.context == "own"]
+    shown = [row for row in events.rows if row.happened]
+    happened = {row.event.name for row in shown}
+    absent = [row.event.name for row in own if row.known and row.event.name not in happened]
+    notes = [f"These did not happen on any kernel: {', '.join(absent)}."] if absent else []
+    notes += _unknown(events, own)
+    notes += _not_looked_up(events, own)
+    notes.append(_COVERS)
+    changes = [change for row in shown for change in row.changes if change is not None]
+    if any(change.verdict == Verdict.UNSURE for change in changes):
+        notes.append(_UNSURE)
+    notes.append(_OUTSIDE if events.told_apart else _MIXED)
+    visible = zip(events.labels, events.comparison.inlines_visible, strict=True)
+    blind = [label for label, inlines_visible in visible if not inlines_visible]
+    if blind:
+        notes.append(
+            f"{units.listed(blind)}: which functions are inlined is not known, so that numbers can "
+            "be too small, and no difference is certain."
+        )
+    return notes
+
+
+def _unknown(events: EventTable, rows: Sequence[EventRow]) -> list[str]:
+    """The events whose functions a kernel is not known to have."""
+    lacking: dict[str, list[str]] = {}
+    for row in rows:
+        told = zip(events.labels, row.told, strict=True)
+        labels = [label for label, count in told if count is None]
+        if labels:
+            where = "any kernel" if labels == events.labels else units.listed(labels)
+            lacking.setdefault(where, []).append(row.event.name)
+    why = "the kernel lacks the functions, or the table has none for its architecture"
+    return [
+        f"These are not known for {where} ({why}): {', '.join(names)}."
+        for where, names in lacking.items()
+    ]
+
+
+def _not_looked_up(events: EventTable, rows: Sequence[EventRow]) -> list[str]:
+    """The events that nobody looked up in kernels of a kernel's version."""
+    notes = []
+    for number, label in enumerate(events.labels):
+        known = [(row.event.name, count) for row in rows if (count := row.told[number])]
+        names = [name for name, count in known if not count.looked_up]
+        if names:
+            which = "any event" if len(names) == len(known) else ", ".join(names)
+            notes.append(
+                f"Nobody has looked up which functions mean {which} in kernels like {label}."
+            )
+    return notes

@@ -1,0 +1,1 @@
+"""For how long vCPUs idled, and what gave way to that."""

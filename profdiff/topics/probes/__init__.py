@@ -1,0 +1,1 @@
+"""What probes read: the values of variables where functions begin, and what functions return."""

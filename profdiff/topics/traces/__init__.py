@@ -1,0 +1,1 @@
+"""How long calls of traced functions took."""

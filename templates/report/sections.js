@@ -1,0 +1,162 @@
+// What topics show: tables whose columns say what they hold. Nothing here knows a topic.
+
+import { data } from "../page/data.js";
+import { at, element, heading, scrolling, visible } from "../page/elements.js";
+import { count, fine, formatChange, signed } from "../page/numbers.js";
+import { nameCell } from "./experiment.js";
+
+/** @import { Column, Section, TableTable as Table } from "../page.d.ts" */
+/** @typedef {Table["rows"][number]} Row */
+/** A column of the page. ``draw``: the cell of a row, or of a sum.
+ * @typedef {{ title: string, kind: string, draw: (row: Row, sum: boolean) => HTMLElement }} Shown
+ */
+
+// What the bars of histograms are made of, how many the longest one has, and what of a path fits.
+const BAR = "▇";
+const LONGEST = 20;
+const FUNCTIONS = 3;
+
+/** @param {Table} table @param {unknown} value */
+const counted = ({ ops }, value) =>
+  (value === null ? "?" : ops ? fine(Number(value) / ops) : count(Number(value)));
+
+/** @param {Table} table @param {string} name @param {string | null} kernel */
+const cellOf = ({ columns }, name, kernel) => {
+  const number = columns.findIndex((one) => one.name === name && one.kernel === kernel);
+  return (/** @type {Row} */ row) => (number < 0 ? null : row[number]);
+};
+
+/** What programs alone need to know of a row, where the pointer rests.
+ * @param {Table} table @param {Row} row */
+function details({ columns }, row) {
+  const told = columns.flatMap(({ kind, title, kernel }, n) =>
+    (kind === "detail" && row[n] !== null ? [`${kernel ?? ""} ${title}: ${row[n]}`.trim()] : []));
+  return visible(told.join("\n").slice(0, 2000));
+}
+
+/** The cell that names a row: the first name is whole, others stand below it.
+ * @param {Table} table @param {Row} row */
+function rowName(table, row) {
+  const names = table.columns.flatMap(({ kind }, n) => {
+    const cell = row[n];
+    if (kind === "path") {
+      const path = /** @type {string[]} */ (cell);
+      return [path.slice(-FUNCTIONS).join(" > ") || "(not known)"];
+    }
+    return kind === "name" ? [String(cell)] : kind === "number" ? [count(Number(cell))] : [];
+  });
+  const paths = table.columns.flatMap(({ kind }, n) =>
+    (kind === "path" ? [/** @type {string[]} */ (row[n]).join(" > ")] : []));
+  const cell = nameCell("row", names[0]);
+  cell.title = [visible(paths.join("\n")), details(table, row)].filter(Boolean).join("\n") ||
+    cell.title;
+  cell.append(...names.slice(1).map((name) => element("small", name)));
+  return cell;
+}
+
+/** @param {Table} table @param {Column} column @param {number} n its number
+ * @param {string} what of it is shown @returns {Shown} */
+function shownColumn(table, { title, kernel, of }, n, what) {
+  const { by_kernel: near, kernels } = table;
+  const label = kernel ?? "";
+  const before = cellOf(table, of ?? "", kernels[0]), after = cellOf(table, of ?? "", kernel);
+  const verdict = cellOf(table, "verdict", kernel);
+  const head = near ? (what === "count" ? label : what)
+    : `${what === "count" ? title : what} ${label}`.trim();
+  /** @param {Row} row */
+  const draw = (row) => {
+    const value = row[n];
+    if (what === "change") {
+      const ends = [before(row), after(row)];
+      const known = ends[0] !== null && ends[1] !== null;
+      const text = known ? formatChange(Number(ends[0]), Number(ends[1])) : "?";
+      return element("td", text, near ? "optional" : "");
+    }
+    if (what === "verdict") return element("td", value ?? "not known", "optional verdict");
+    if (what === "count") return element("td", counted(table, value));
+    const sure = value && ["exact", "changed", null].includes(/** @type {any} */ (verdict(row)));
+    const tint = !sure || !near ? "" : Number(value) > 0 ? "more" : "less";
+    const text = value === null ? "?" : signed(Number(value), (one) => counted(table, one));
+    return element("td", text, tint);
+  };
+  const optional = near && (what === "change" || what === "verdict");
+  return { title: head, kind: optional ? `optional ${what}` : "", draw };
+}
+
+/** @param {Table} table @returns {Shown[]} */
+function shownColumns(table) {
+  const shown = table.columns.flatMap((column, n) => {
+    const whats = column.kind === "delta" ? column.shows ?? []
+      : ["count", "verdict"].includes(column.kind) ? [column.kind] : [];
+    return whats.map((what) => shownColumn(table, column, n, what));
+  });
+  if (!table.bars) return shown;
+  const bars = table.columns.flatMap(({ kind }, n) => (kind === "count" ? [n] : []));
+  const most = Math.max(1, ...table.rows.flatMap((row) => bars.map((n) => Number(row[n]))));
+  /** @param {number} value */
+  const bar = (value) => BAR.repeat(Math.max(0, Math.ceil((LONGEST * value) / most)));
+  return [...shown, ...bars.map((n) => ({
+    title: table.columns[n].kernel ?? "", kind: "bar",
+    draw: (/** @type {Row} */ row, /** @type {boolean} */ sum) =>
+      element("td", sum ? "" : bar(Number(row[n])), "bar"),
+  }))];
+}
+
+/** A table without its title. @param {Table} table */
+function drawn(table) {
+  const made = element("table", "", "experiment shape");
+  made.id = table.name;
+  const columns = shownColumns(table);
+  const head = element("tr");
+  const named = table.columns.find(({ kind }) => ["name", "path", "number"].includes(kind));
+  head.append(heading("col", named?.title ?? "", "what"),
+    ...columns.map(({ title, kind }) => heading("col", title, kind)));
+  made.createTHead().append(head);
+  /** @param {Row} row @param {boolean} sum */
+  const line = (row, sum) => {
+    const cells = element("tr");
+    cells.append(rowName(table, row), ...columns.map(({ draw }) => draw(row, sum)));
+    return cells;
+  };
+  made.createTBody().append(...table.rows.map((row) => line(row, false)));
+  if (table.sums?.length) made.createTFoot().append(...table.sums.map((row) => line(row, true)));
+  return made;
+}
+
+/** @param {string[] | undefined} notes */
+function noteList(notes) {
+  const list = element("ul", "", "notes");
+  list.append(...(notes ?? []).map((note) => element("li", note)));
+  return list;
+}
+
+/** A table under its title, with its notes. @param {Table} table @returns {HTMLElement[]} */
+function titled(table) {
+  const { ops, rows, title, name, folded, notes } = table;
+  const head = element("h3", `${title}${title && ops ? ` per op (${count(ops)} ops)` : ""}`);
+  head.id = `${name}-title`;
+  const noted = notes?.length ? [noteList(notes)] : [];
+  if (!rows.length) return noted.length ? [head, ...noted] : [];
+  const shown = [scrolling(title ? head.id : `${name}`, drawn(table)), ...noted];
+  if (!folded) return [...(title ? [head] : []), ...shown];
+  const details = element("details"), summary = element("summary");
+  summary.append(head);
+  details.append(summary, ...shown);
+  return [details];
+}
+
+/** @param {Section} section */
+function drawSection({ name, title, tables, notes }) {
+  const made = element("section");
+  made.id = name;
+  const head = element("h2", title);
+  head.id = `${name}-title`;
+  made.setAttribute("aria-labelledby", head.id);
+  made.append(head, ...(tables ?? []).flatMap(titled));
+  if (notes?.length) made.append(noteList(notes));
+  return made;
+}
+
+export function drawSections() {
+  at("sections").replaceChildren(...data.sections.map(drawSection));
+}
