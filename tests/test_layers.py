@@ -1,6 +1,8 @@
 """The layer rule: a room imports only rooms below it, and a folder's members in no circle."""
 
 import ast
+import tomllib
+from collections import Counter
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -146,3 +148,32 @@ def test_no_file_is_longer_than_400_lines() -> None:
         if (count := path.read_text().count("\n")) > 400
     }
     assert not too_long
+
+
+# What is not counted: no product, or not ours.
+APART = {"tests", "benches", "fuzz", "target", "build", "node_modules"}
+BUDGET = ROOT / "tests/product_lines.toml"
+
+
+def product_lines() -> Counter[str]:
+    """Lines of source by folder, without tests and benchmarks."""
+    lines: Counter[str] = Counter()
+    for top in ("profdiff", *TOP):
+        for path in (ROOT / top).rglob("*"):
+            first, *folders = path.relative_to(ROOT).parts
+            linked = first == "profdiff" and folders[0] in TOP
+            source = path.suffix in (".py", ".js", ".rs", ".c", ".h") and path.is_file()
+            if source and not linked and not APART & {*folders}:
+                folder = f"{first}/{folders[0]}" if len(folders) > 1 else first
+                lines[folder] += path.read_text().count("\n")
+    return lines
+
+
+def test_product_lines_are_within_their_budget() -> None:
+    budget = tomllib.loads(BUDGET.read_text())
+    over = {
+        folder: f"{lines:,} lines of {budget.get(folder, 0):,}"
+        for folder, lines in sorted(product_lines().items())
+        if lines > budget.get(folder, 0)
+    }
+    assert not over, f"remove lines, or raise {BUDGET.name} and say what the lines bought: {over}"

@@ -151,12 +151,11 @@ def by_figure(
 ) -> list[Cells]:
     """The columns of one figure: the count of each kernel, and behind all of them what ``shows``
     names of their differences to the base."""
-    base, *others = kernels
     return [
         *(of_kernel(kernel, name, "count", count, **more) for kernel in kernels),
         *(
-            _delta(kernel, name, lambda row, k: count(row, k) - count(row, base), *shows)
-            for kernel in (others if shows else ())
+            _delta(kernel, name, lambda row, k: count(row, k) - count(row, kernels[0]), *shows)
+            for kernel in (kernels[1:] if shows else ())
         ),
     ]
 

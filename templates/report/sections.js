@@ -1,9 +1,8 @@
 // What topics show: tables whose columns say what they hold. Nothing here knows a topic.
 
 import { data } from "../page/data.js";
-import { at, element, heading, scrolling, visible } from "../page/elements.js";
+import { at, clipped, element, heading, scrolling, visible } from "../page/elements.js";
 import { count, fine, formatChange, signed } from "../page/numbers.js";
-import { nameCell } from "./experiment.js";
 
 /** @import { Column, Section, TableTable as Table } from "../page.d.ts" */
 /** @typedef {Table["rows"][number]} Row */
@@ -13,11 +12,12 @@ import { nameCell } from "./experiment.js";
 
 // What the bars of histograms are made of, how many the longest one has, and what of a path fits.
 const BAR = "▇";
-const LONGEST = 20;
+const LONGEST_BAR = 20;
 const FUNCTIONS = 3;
+const NAME = 120;
 
 /** @param {Table} table @param {unknown} value */
-const counted = ({ ops }, value) =>
+const shapeCount = ({ ops }, value) =>
   (value === null ? "?" : ops ? fine(Number(value) / ops) : count(Number(value)));
 
 /** @param {Table} table @param {string} name @param {string | null} kernel */
@@ -26,12 +26,12 @@ const cellOf = ({ columns }, name, kernel) => {
   return (/** @type {Row} */ row) => (number < 0 ? null : row[number]);
 };
 
-/** What programs alone need to know of a row, where the pointer rests.
+/** What stands where the pointer rests: lines that programs alone need otherwise.
  * @param {Table} table @param {Row} row */
 function details({ columns }, row) {
   const told = columns.flatMap(({ kind, title, kernel }, n) =>
     (kind === "detail" && row[n] !== null ? [`${kernel ?? ""} ${title}: ${row[n]}`.trim()] : []));
-  return visible(told.join("\n").slice(0, 2000));
+  return told.map((line) => visible(line.slice(0, 1000)));
 }
 
 /** The cell that names a row: the first name is whole, others stand below it.
@@ -47,9 +47,9 @@ function rowName(table, row) {
   });
   const paths = table.columns.flatMap(({ kind }, n) =>
     (kind === "path" ? [/** @type {string[]} */ (row[n]).join(" > ")] : []));
-  const cell = nameCell("row", names[0]);
-  cell.title = [visible(paths.join("\n")), details(table, row)].filter(Boolean).join("\n") ||
-    cell.title;
+  const cell = heading("row", clipped(names[0], NAME), "what");
+  cell.title = [...paths, ...(names[0].length > NAME ? [names[0]] : [])]
+    .map((name) => visible(name.slice(0, 1000))).concat(details(table, row)).join("\n");
   cell.append(...names.slice(1).map((name) => element("small", name)));
   return cell;
 }
@@ -73,10 +73,10 @@ function shownColumn(table, { title, kernel, of }, n, what) {
       return element("td", text, near ? "optional" : "");
     }
     if (what === "verdict") return element("td", value ?? "not known", "optional verdict");
-    if (what === "count") return element("td", counted(table, value));
+    if (what === "count") return element("td", shapeCount(table, value));
     const sure = value && ["exact", "changed", null].includes(/** @type {any} */ (verdict(row)));
     const tint = !sure || !near ? "" : Number(value) > 0 ? "more" : "less";
-    const text = value === null ? "?" : signed(Number(value), (one) => counted(table, one));
+    const text = value === null ? "?" : signed(Number(value), (one) => shapeCount(table, one));
     return element("td", text, tint);
   };
   const optional = near && (what === "change" || what === "verdict");
@@ -94,7 +94,7 @@ function shownColumns(table) {
   const bars = table.columns.flatMap(({ kind }, n) => (kind === "count" ? [n] : []));
   const most = Math.max(1, ...table.rows.flatMap((row) => bars.map((n) => Number(row[n]))));
   /** @param {number} value */
-  const bar = (value) => BAR.repeat(Math.max(0, Math.ceil((LONGEST * value) / most)));
+  const bar = (value) => BAR.repeat(Math.max(0, Math.ceil((LONGEST_BAR * value) / most)));
   return [...shown, ...bars.map((n) => ({
     title: table.columns[n].kernel ?? "", kind: "bar",
     draw: (/** @type {Row} */ row, /** @type {boolean} */ sum) =>
@@ -103,7 +103,7 @@ function shownColumns(table) {
 }
 
 /** A table without its title. @param {Table} table */
-function drawn(table) {
+function drawShape(table) {
   const made = element("table", "", "experiment shape");
   made.id = table.name;
   const columns = shownColumns(table);
@@ -131,13 +131,13 @@ function noteList(notes) {
 }
 
 /** A table under its title, with its notes. @param {Table} table @returns {HTMLElement[]} */
-function titled(table) {
+function titledShape(table) {
   const { ops, rows, title, name, folded, notes } = table;
   const head = element("h3", `${title}${title && ops ? ` per op (${count(ops)} ops)` : ""}`);
   head.id = `${name}-title`;
   const noted = notes?.length ? [noteList(notes)] : [];
   if (!rows.length) return noted.length ? [head, ...noted] : [];
-  const shown = [scrolling(title ? head.id : `${name}`, drawn(table)), ...noted];
+  const shown = [scrolling(title ? head.id : `${name}`, drawShape(table)), ...noted];
   if (!folded) return [...(title ? [head] : []), ...shown];
   const details = element("details"), summary = element("summary");
   summary.append(head);
@@ -152,7 +152,7 @@ function drawSection({ name, title, tables, notes }) {
   const head = element("h2", title);
   head.id = `${name}-title`;
   made.setAttribute("aria-labelledby", head.id);
-  made.append(head, ...(tables ?? []).flatMap(titled));
+  made.append(head, ...(tables ?? []).flatMap(titledShape));
   if (notes?.length) made.append(noteList(notes));
   return made;
 }

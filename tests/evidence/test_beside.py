@@ -1,4 +1,4 @@
-"""What ran beside the workload is told once in every form, and is no part of a count."""
+"""What ran outside the workload is told once in every form, and is no part of a count."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ from profdiff.session import manifest as m
 from profdiff.session.points import cells, settings
 from profdiff.views.profile.selection import Selection
 
-LINE = "beside the workload, in interrupts and threads of the kernel, not included: "
+LINE = "outside the workload, in interrupts and threads of the kernel, not included: "
 Told = Mapping[str, list[int | None]]
 
 
@@ -91,7 +91,7 @@ def test_every_form_tells_it_once() -> None:
     found = findings([profiled({"base": [54_037], "new": [110_507]})])
     told = "base 54,037, new 110,507 instructions"
     shown = text.render(found, Selection(), width=200)
-    (row,) = [line for line in shown.splitlines() if line.endswith("beside the workload")]
+    (row,) = [line for line in shown.splitlines() if line.endswith("outside the workload")]
     assert row.split("  ")[0].split() == ["54,037"]
     assert row.split()[1:3] == ["110,507", "+56,470"]
     assert shown.splitlines().index(row) == 1 + next(

@@ -63,7 +63,7 @@ class EventChanges:
             difference=(low, high),
             decided=change.verdict == "exact",
             undecided=_WHY.get(change.verdict, "") if table.counts_copies(kernel) else _COPIES,
-            note="" if row.context == "own" else "beside the workload",
+            note="" if row.context == "own" else "outside the workload",
             ops=ops if condition.unit == "%" else None,
             at=at,
         )

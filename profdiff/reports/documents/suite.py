@@ -108,6 +108,6 @@ def _beside(results: SuiteResults) -> list[str]:
         return []
     counted = ", ".join(f"{label} {count:,}" for label, count in sums.items())
     return [
-        f"beside the workloads, in interrupts and threads of the kernel, not included: {counted} "
+        f"outside the workloads, in interrupts and threads of the kernel, not included: {counted} "
         f"instructions in all ({len(told):,} of {len(results.cells):,} cells)"
     ]

@@ -12,7 +12,7 @@ from profdiff.views.profile import functions, marks
 from profdiff.views.profile.functions import FunctionTable, Rows
 from profdiff.views.record import Counts, Side
 
-BESIDE = "beside the workload"
+BESIDE = "outside the workload"
 # What is suggested where a table has no room for its columns.
 _WIDTHS = (80, 100, 120, 140, 160, 200)
 _SIGNS = {text: sign for sign, text in marks.LEGEND.items()}
@@ -159,7 +159,7 @@ def _tail(table: FunctionTable, work: FunctionTable | None = None) -> list[_Line
 
 
 def ran_beside(comparison: Comparison, side: Side | None) -> Counts | None:
-    """What ran beside the workload, in user space nothing; None, too, where nobody knows."""
+    """What ran outside the workload, in user space nothing; None, too, where nobody knows."""
     told = of_comparison(comparison) if side != "user" else None
     return told if told and any(told.values()) else None
 

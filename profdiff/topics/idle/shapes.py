@@ -11,8 +11,8 @@ _PATHS = 8
 
 
 def section(findings: Findings) -> Section:
-    """Of the first exact counts with idle vCPUs; no tables where none idled, or where that was not
-    recorded."""
+    """The first exact counts with idle vCPUs. It has no tables where no vCPU idled, or where that
+    was not recorded."""
     for comparison in findings.comparisons:
         idled = of_comparison(comparison) if comparison.metric.deterministic else None
         if idled is not None and any(one.idle or any(one.vcpus) for one in idled.values()):

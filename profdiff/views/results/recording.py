@@ -159,7 +159,7 @@ def _beside(comparison: Comparison) -> list[Remark]:
         text = f"{what} that ran in the window are included: this recording does not tell them "
         return _all("caution", [f"{text}apart"])
     counted = ", ".join(f"{label} {count:,}" for label, count in told.items())
-    text = f"beside the workload, in {what}, not included: {counted} {comparison.metric.title}"
+    text = f"outside the workload, in {what}, not included: {counted} {comparison.metric.title}"
     return _all("beside", [text])
 
 
