@@ -205,7 +205,7 @@ class Exact(Collector):
 
 def counts_elsewhere(version: str) -> bool:
     """Whether a QEMU with plugin API 1 and this version line shares translations between the
-    addresses where a page is mapped (docs/counting.md). Nothing but its version tells: its
+    addresses where a page is mapped (docs/exact-collector.md). Nothing but its version tells: its
     plugins cannot read the program counter, and no guest runs before one is chosen."""
     found = re.search(r"version (\d+)\.(\d+)\.(\d+)", version)
     numbers = tuple(map(int, found.groups())) if found else ()

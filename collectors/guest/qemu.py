@@ -200,7 +200,7 @@ def _or_another(qemu: Qemu, taken: Callable[[Qemu], Qemu]) -> Qemu:
         except MissingError:
             continue
         # Of those with this plugin API, the ones that emulate right count wrongly
-        # (docs/counting.md).
+        # (docs/exact-collector.md).
         if other.plugin_api != 1:
             return other
     return qemu

@@ -94,7 +94,7 @@ class OptionDifference(msgspec.Struct, frozen=True):
 
 
 def is_relevant(option: str) -> bool:
-    """Whether an option can matter to performance, as docs/report-facts.md lists them."""
+    """Whether an option can matter to performance, as docs/report.md lists them."""
     return bool(_RELEVANT.fullmatch(option)) and not _IRRELEVANT.fullmatch(option)
 
 

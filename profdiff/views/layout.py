@@ -1,5 +1,5 @@
 """Where the fields of types lie on two kernels, ``profdiff.layout/1``: what ``layout --json``
-writes. ``docs/layout.md`` explains it.
+writes. ``docs/types.md`` explains it.
 """
 
 from collections.abc import Mapping, Sequence

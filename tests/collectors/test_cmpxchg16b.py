@@ -79,7 +79,7 @@ def test_another_one_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_one_whose_plugins_count_wrongly_is_not_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """QEMU 8.0 to 8.2: docs/counting.md."""
+    """QEMU 8.0 to 8.2: docs/exact-collector.md."""
     wrong, right = stand_in(tmp_path / "wrong", WRONG), stand_in(tmp_path / "right", RIGHT)
     here(monkeypatch, wrong, right)
     monkeypatch.setattr(emulator, "plugin_refusal", lambda *_: None)

@@ -293,7 +293,7 @@ def test_hostile_values_stay_text() -> None:
 
 
 def test_what_the_document_names_is_relevant() -> None:
-    section = (ROOT / "docs/report-facts.md").read_text().split("## Facts")[1].split("\n## ")[0]
+    section = (ROOT / "docs/report.md").read_text().split("## Facts")[1].split("\n## ")[0]
     line = next(line for line in section.splitlines() if line.startswith("- **Config**"))
     relevant, irrelevant = line.split("not relevant are")
     words = [word for word in relevant.split("`")[1::2] if word.isupper()]

@@ -144,7 +144,7 @@ def test_a_page_without_code_says_why() -> None:
 
 
 def test_the_document_says_what_the_page_holds() -> None:
-    told = (ROOT / "docs/report-page.md").read_text()
+    told = (ROOT / "docs/report.md").read_text()
     room, of_one = page_code.ROOM // 1000, page_code.ROOM_OF_ONE // 1000
     assert f"the code of the {page_code.MOST} functions" in told
     assert f"as far as {room} kB allow ({of_one} kB for one function)" in told

@@ -1,4 +1,4 @@
-"""What ``report --layout --json`` writes. ``docs/layout.md`` explains it.
+"""What ``report --layout --json`` writes. ``docs/types.md`` explains it.
 
 Values are by label, the base's first; None where a kernel has no such thing, or nothing is known of
 it. Counts are of the run that stands for the kernel.

@@ -1,5 +1,5 @@
 """Which data lies in the cache lines that change hands between vCPUs, ``profdiff.sharing/1``: what
-``report --sharing --json`` writes. ``docs/sharing-rows.md`` explains it.
+``report --sharing --json`` writes. ``docs/sharing.md`` explains it.
 """
 
 from typing import Any, Final, Literal
