@@ -207,6 +207,15 @@ def test_modules_that_the_design_names_exist() -> None:
             assert found, f"{name} is not in {', '.join(map(str, folders))}"
 
 
+def test_documents_are_short() -> None:
+    """``docs`` has at most 50,000 words, and a cell of the design 30."""
+    texts = [path.read_text() for path in ROOT.glob("docs/**/*.md")]
+    assert sum(len(text.split()) for text in texts) <= 50_000
+    for line in (ROOT / "docs/design.md").read_text().splitlines():
+        if line.startswith("| "):
+            assert all(len(cell.split()) <= 30 for cell in line.split("|")), line
+
+
 def test_options_in_the_readme_exist() -> None:
     readme = (ROOT / "README.md").read_text()
     runner = CliRunner()
