@@ -31,7 +31,8 @@ def render(
     """A section alone, at most ``width`` columns wide (from ``MIN_WIDTH``). ``per_op``: None means
     where ops are known; ``ratios``: changes as how many times the base."""
     width = max(width, MIN_WIDTH)
-    parts = [*section.sentences, *blocks(section.tables, width, per_op, ratios), *section.notes]
+    parts = [*section.sentences, *blocks(section.tables, width, per_op, ratios)]
+    parts += [" ".join(section.notes)] if section.notes else []
     return "\n".join(line.rstrip() for line in lines(parts, width)) + "\n"
 
 
