@@ -1,7 +1,7 @@
 """A real bisection: a Linux tree, fourteen commits in mm/, one of which makes change_pte_range()
 longer.
 
-    python benches/bisect_linux.py SOURCE FOLDER [--no-suspects] [--no-same-code]
+    python benches/bisect_linux.py SOURCE FOLDER [--no-suspects]
 
 SOURCE: a tree, or a tarball of one, such as Debian's linux-source-6.12.tar.xz; 6.12 is what the
 commits were written for. FOLDER gets the repository and the bisection, and is used again. Prints

@@ -41,8 +41,7 @@ STEPS, EVIDENCE = "steps.profdiff", "evidence.profdiff"
 class Asking:
     """``plain``: repository, config, compiler and architecture, absolute; ``experiment``: the
     workload and its guests. ``all_above``: follow every step of that size, as a fraction of good;
-    None: the first culprit alone. ``suspects``: whether those are tried first; ``same_code``:
-    whether what executes the same code as another revision is not booted."""
+    None: the first culprit alone. ``suspects``: whether those are tried first."""
 
     plain: GitSpec
     good: str
@@ -52,7 +51,6 @@ class Asking:
     experiment: Asked
     all_above: float | None = None
     suspects: bool = True
-    same_code: bool = True
 
 
 def bisect(asked: Asking) -> Session:
@@ -106,10 +104,7 @@ def _measuring(
             if ends_told := judge.ends():
                 tell(ends_told)
             tell(f"bad is where {judge.condition} holds")
-            yield (
-                Measuring(kept, kernels, session, recorders, judge, same_code=asked.same_code),
-                equipment,
-            )
+            yield Measuring(kept, kernels, session, recorders, judge), equipment
     finally:
         kernels.close()
 
@@ -126,33 +121,24 @@ class _Bisecting:
 
     def run(self) -> Session:
         """All steps, in their order."""
-        if not self.asked.same_code and self.measuring.kept.content.taken_over:
-            self._distrust()
         self._retry()
-        suspects = self._suspects()
-        while True:
-            found = search(self.git, self.good, self.bad, self.measuring.mark, suspects)
-            self._log()
-            parent, culprit = self._ends(found)
-            evidence = gather(
-                self.asked.experiment,
-                self.asked.folder / EVIDENCE,
-                self.measuring.kernels,
-                (parent, culprit, self.bad),
-                self.equipment,
-                self.measuring.recorders,
-                self.measuring.judge,
-                candidates=[] if isinstance(found, Found) else list(found.candidates),
-            )
-            known = {parent: evidence.values[PARENT], culprit: evidence.values[CULPRIT]}
-            # Each parent of a merge must be good.
-            more = self.git.parents(culprit) if isinstance(found, Found) else []
-            if self._trusted({**dict.fromkeys(more), **known}):
-                break
+        found = search(self.git, self.good, self.bad, self.measuring.mark, self._suspects())
+        self._log()
+        parent, culprit = self._ends(found)
+        candidates = [] if isinstance(found, Found) else list(found.candidates)
+        evidence = gather(
+            self.asked.experiment,
+            self.asked.folder / EVIDENCE,
+            self.measuring.kernels,
+            (parent, culprit, self.bad),
+            self.equipment,
+            self.measuring.recorders,
+            self.measuring.judge,
+            candidates,
+        )
         refuse_alike(evidence, self.measuring.judge, parent, culprit)
         skipped = self.git.marked("skip")
         others = self._others(culprit, evidence.values)
-        candidates = [] if isinstance(found, Found) else list(found.candidates)
         made = self._bisection(evidence, (parent, culprit), candidates, others, skipped)
         session = evidence.session
         session.save(m.replace(session.manifest, bisection=made))
@@ -204,31 +190,8 @@ class _Bisecting:
         counted = [(len(self.git.rev_list(culprit, f"^{one}")), one) for one in goods]
         return min(counted)[1] if counted else self.good
 
-    def _trusted(self, commits: Mapping[str, float | None]) -> bool:
-        """Whether ``commits``, measured by themselves, are what the code they share with others
-        says; with the values that are known. If not, nothing is taken over any more."""
-        kept = self.measuring.kept
-        for commit, value in commits.items():
-            if self.measuring.holds(commit, value):
-                continue
-            other = kept.content.taken_over[commit]
-            tell(
-                f"{label_of(commit)} executes the same code as {label_of(other)}, but is not "
-                "measured alike: values are not taken over any more"
-            )
-            self._distrust()
-            return False
-        return True
-
-    def _distrust(self) -> None:
-        """Take nothing over any more. git goes first: killed in between, the next run comes here
-        again, where marks that nobody believes would be git's last word."""
-        self.git.begin(self.good, self.bad)
-        self.measuring.kept.distrust()
-
     def _others(self, culprit: str, values: Mapping[str, float | None]) -> list[Jump]:
-        """The further steps of the history, if they were asked for, each end measured by itself;
-        ``values``: of the evidence."""
+        """The further steps of the history, if they were asked for; ``values``: of the evidence."""
         judge = self.measuring.judge
         if self.asked.all_above is None:
             return []
@@ -238,12 +201,8 @@ class _Bisecting:
         step = (values[CULPRIT] or 0) - (values[PARENT] or 0)
         # Where good has none, there is nothing else to go by than what bad has.
         threshold = self.asked.all_above * abs(base or judge.number(judge.bad) or 0)
-        while True:
-            found = jumps(self.git, self.good, self.bad, self.measuring.number, threshold)
-            others = besides(self.git, found, culprit, step, threshold)
-            ends = [one for jump in others for one in (jump.parent, jump.culprit)]
-            if self._trusted(dict.fromkeys(ends)):
-                return others
+        found = jumps(self.git, self.good, self.bad, self.measuring.number, threshold)
+        return besides(self.git, found, culprit, step, threshold)
 
     def _bisection(
         self,
@@ -281,7 +240,6 @@ class _Bisecting:
             undone=evidence.undone,
             explained=explained(values[PARENT], values[CULPRIT]),
             tested=len(tested),
-            taken_over=len(set(map(label_of, content.taken_over)) - tested),
             skipped=len(skipped | content.untestable.keys() | content.failed.keys()),
             candidates=[revision(one) for one in candidates],
             others=[

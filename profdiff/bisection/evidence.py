@@ -159,5 +159,5 @@ def refuse_alike(found: Evidence, judge: Judge, parent: str, culprit: str) -> No
         raise RunError(
             f"the step did not reproduce: the search found {culprit[:12]}, but it and "
             f"{parent[:12]} before it are measured alike in {found.session.folder}: bisect into "
-            "another folder, with a longer workload or with --no-same-code"
+            "another folder, with a longer workload"
         )

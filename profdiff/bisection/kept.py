@@ -33,8 +33,6 @@ class Question(Part, frozen=True):
 class _Content(Part, frozen=True):
     schema: Literal["profdiff.bisect/1"]
     question: Question
-    taking_over: bool = True
-    taken_over: dict[Commit, Commit] = msgspec.field(default_factory=dict)
     untestable: dict[Commit, Text] = msgspec.field(default_factory=dict)
     failed: dict[Commit, Text] = msgspec.field(default_factory=dict)
 
@@ -48,9 +46,8 @@ def _is_own(path: Path, own: Collection[str]) -> bool:
 
 @dataclass
 class Kept:
-    """``taken_over``: of a revision, the one whose value it has; ``untestable``: why it has none
-    and never will, as it does not build; ``failed``: why its guest gave none. ``taking_over``:
-    whether values are taken over at all."""
+    """``untestable``: why a revision has no value and never will, as it does not build; ``failed``:
+    why its guest gave none."""
 
     folder: Path
     content: _Content
@@ -101,11 +98,6 @@ class Kept:
                 )
         return Kept(folder, content)
 
-    def take_over(self, commit: str, of: str) -> None:
-        """``commit`` has the value of the revision ``of``."""
-        known = {**self.content.taken_over, commit: of}
-        self._save(msgspec.structs.replace(self.content, taken_over=known))
-
     def give_up(self, commit: str, reason: str) -> None:
         """``commit`` cannot be built."""
         known = {**self.content.untestable, commit: reason}
@@ -119,10 +111,6 @@ class Kept:
     def forget_failed(self) -> None:
         """Try again what gave no result."""
         self._save(msgspec.structs.replace(self.content, failed={}))
-
-    def distrust(self) -> None:
-        """Take nothing over from now on, and forget what was."""
-        self._save(msgspec.structs.replace(self.content, taking_over=False, taken_over={}))
 
     def _save(self, content: _Content) -> None:
         data = msgspec.json.format(msgspec.json.encode(content), indent=1)

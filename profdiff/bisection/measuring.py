@@ -1,4 +1,4 @@
-"""What a revision costs: its kernel built and booted, or the value of one with the same code."""
+"""What a revision costs: its kernel built and booted."""
 
 import os
 import re
@@ -8,7 +8,6 @@ from pathlib import Path
 
 from profdiff.base import units
 from profdiff.base.errors import RunError
-from profdiff.base.metric import INSTRUCTIONS
 from profdiff.base.progress import progress
 from profdiff.base.terminal import tell
 from profdiff.bisection.git_bisect import Mark
@@ -18,19 +17,13 @@ from profdiff.bisection.verdict import Judge, Verdict
 from profdiff.collectors.kernels.build import BuildError, UnfitError
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.recorder import Recorder
-from profdiff.evidence.conditions.condition import WITHOUT_BOUND
-from profdiff.evidence.equal_code import EqualCode
-from profdiff.evidence.tick_floor import tick_floor
 from profdiff.profile.kept import keep
 from profdiff.recording import plan, run, schedule, varied
 from profdiff.recording.experiment import Asked, Equipment, Experiment
 from profdiff.session import manifest as m
 from profdiff.session.held import is_session
-from profdiff.session.points import cells, settings
 from profdiff.session.session import Session
 
-# So many of the last measured revisions; a search closes in, so the others are further away.
-_COMPARED = 4
 # What a compiler or make says of a process that something else ended.
 _KILLED = re.compile(r"\bKilled\b|\bsignal 9\b|\bError 137\b")
 
@@ -98,15 +91,13 @@ def open_session(
 
 @dataclass
 class Measuring:
-    """The revisions of one bisection, by their hashes. ``same_code``: whether the value of another
-    is taken over that executed the same code."""
+    """The revisions of one bisection, by their hashes."""
 
     kept: Kept
     kernels: Kernels
     session: Session
     recorders: Sequence[Recorder]
     judge: Judge
-    same_code: bool
     _judged: dict[str, Verdict] = field(default_factory=dict)
 
     def mark(self, commit: str, likely: Sequence[str]) -> Mark:
@@ -117,45 +108,13 @@ class Measuring:
         """What was measured of a revision, None where that cannot be."""
         return self.verdict(commit, likely).number
 
-    def holds(self, commit: str, value: float | None) -> bool:
-        """Whether a revision, measured by itself, is what another says whose value it has taken
-        over, if it has. ``value``: what was measured of it, or else it is booted now. Raises what
-        ``verdict`` does."""
-        other = self.kept.content.taken_over.get(commit)
-        if other is None:
-            return True
-        said = self._of(label_of(other))
-        if value is not None and self.judge.condition.operator not in WITHOUT_BOUND:
-            return self._alike(value, said.number, commit, other)
-        own = self.verdict(commit, itself=True)
-        return own.mark == said.mark and self._alike(own.number, said.number, commit, other)
-
-    def _alike(self, one: float | None, other: float | None, *commits: str) -> bool:
-        """Whether two counts differ by no more than what a timer tick asks of the workload's own
-        context, which no code of theirs decides."""
-        if one is None or other is None or self.judge.condition.metric != INSTRUCTIONS.name:
-            return one == other
-        manifest = self.session.manifest
-        runs, (setting, *_) = cells(manifest), settings(manifest)
-        # One of them may have been measured for the evidence, in another session.
-        known = [label for label in map(label_of, commits) if self._has(label)]
-        floors = (
-            tick_floor([runs.get((label, name, point), ()) for point in setting.points])
-            for name in manifest.collectors
-            for label in known
-        )
-        return abs(one - other) <= max(filter(None, floors), default=0)
-
-    def verdict(self, commit: str, likely: Sequence[str] = (), *, itself: bool = False) -> Verdict:
+    def verdict(self, commit: str, likely: Sequence[str] = ()) -> Verdict:
         """Skip for what does not build, or gives no result twice. ``likely``: the revisions that
-        may be asked for next; ``itself``: not by the value of another. Raises whatever else
-        building and recording raise, which is not the revision's own."""
+        may be asked for next. Raises whatever else building and recording raise, which is not the
+        revision's own."""
         label, content = label_of(commit), self.kept.content
         if self._has(label):
             return self._of(label)
-        taking_over = content.taking_over and not itself
-        if taking_over and commit in content.taken_over:
-            return self._of(label_of(content.taken_over[commit]))
         for known in (content.untestable, content.failed):
             if commit in known:
                 return Verdict("skip", None, known[commit])
@@ -170,10 +129,6 @@ class Measuring:
             self.kept.give_up(commit, str(error))
             return self._skipped(commit, str(error))
         self.kernels.begin(likely)
-        if taking_over and (other := self._same(files)):
-            tell(f"{label}: its executed code is that of {label_of(other)}, whose value it has")
-            self.kept.take_over(commit, other)
-            return self._of(label_of(other))
         described = plan.describe_kernel(files)
         manifest = self.session.manifest
         if label not in [one.label for one in manifest.kernels]:
@@ -206,20 +161,3 @@ class Measuring:
     def _skipped(self, commit: str, reason: str) -> Verdict:
         tell(f"{label_of(commit)} is skipped: {reason}")
         return Verdict("skip", None, reason)
-
-    def _same(self, files: KernelFiles) -> str | None:
-        """A measured revision whose executed code ``files`` has: the last measured are tried, and
-        good and bad."""
-        if not self.same_code or files.debug_elf is None:
-            return None
-        tested = self.tested()
-        for label in dict.fromkeys([*tested[: -_COMPARED - 1 : -1], *tested[:2]]):
-            if EqualCode.of(self.session, label, files.debug_elf).equal:
-                return self._commit(label)
-        return None
-
-    def _commit(self, label: str) -> str:
-        source = self.session.kernel(label).source
-        if source is None:
-            raise RunError(f"{label} was not built from git")
-        return source.commit

@@ -137,11 +137,6 @@ def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     default=True,
     help="Try the commit that profdiff blame suspects, and its parent, before git bisect chooses.",
 )
-@click.option(
-    "--same-code/--no-same-code",
-    default=True,
-    help="Do not boot a revision whose executed functions have the code of one that was measured.",
-)
 @_workload_options
 def bisect(
     repo: Path,
@@ -155,7 +150,6 @@ def bisect(
     every: bool,
     threshold: float,
     suspects: bool,
-    same_code: bool,
     **options: Any,
 ) -> None:
     """Find the commit between two revisions that made COMMAND slower: build the kernels that git
@@ -198,7 +192,6 @@ def bisect(
             experiment=experiment,
             all_above=threshold if every else None,
             suspects=suspects,
-            same_code=same_code,
         )
     )
     if session.manifest.bisection:

@@ -42,15 +42,13 @@ class Bisection(Part, frozen=True):
 
     ``culprit``: the first bad commit; ``candidates``: where commits before it cannot be measured,
     all that can be the first bad one, it among them. ``tested``: how many revisions ran,
-    ``taken_over``: how many of the others have the value of one because what it executed has the
-    same code in them, ``skipped``: how many say neither good nor bad. ``revert``: whether bad with
-    the culprit reverted on top is good again, and ``undone``: which fraction of the culprit's own
-    step that undoes. ``explained``: which fraction of good to bad the step from ``parent`` to
-    ``culprit`` is. ``others``: further culprits, in the order of the history, if all were asked for
-    (``all_above``: of which size, as a fraction of good). ``reverted``: of several candidates, the
-    one that was reverted. ``ops``: of how many operations the values are, None where that is not
-    known or they are of one; ``longer``: the operations of the longer run, where a shorter one is
-    subtracted.
+    ``skipped``: how many say neither good nor bad. ``revert``: whether bad with the culprit
+    reverted on top is good again, and ``undone``: which fraction of the culprit's own step that
+    undoes. ``explained``: which fraction of good to bad the step from ``parent`` to ``culprit`` is.
+    ``others``: further culprits, in the order of the history, if all were asked for (``all_above``:
+    of which size, as a fraction of good). ``reverted``: of several candidates, the one that was
+    reverted. ``ops``: of how many operations the values are, None where that is not known or they
+    are of one; ``longer``: the operations of the longer run, where a shorter one is subtracted.
     """
 
     good: Revision
@@ -63,7 +61,6 @@ class Bisection(Part, frozen=True):
     undone: Fraction | None = None
     explained: Fraction | None = None
     tested: Count = 0
-    taken_over: Count = 0
     skipped: Count = 0
     candidates: Annotated[list[Revision], msgspec.Meta(max_length=1000)] = msgspec.field(
         default_factory=list

@@ -46,7 +46,6 @@ class Bisection(Record, frozen=True):
     undone: float | None
     explained: float | None
     tested: int
-    taken_over: int
     skipped: int
     candidates: list[Revision]
     others: list[Step]
@@ -71,7 +70,6 @@ def bisection(found: kept.Bisection | None) -> Bisection | None:
         undone=found.undone,
         explained=found.explained,
         tested=found.tested,
-        taken_over=found.taken_over,
         skipped=found.skipped,
         candidates=[_revision(one) for one in found.candidates],
         others=[
@@ -251,8 +249,6 @@ def _others(found: kept.Bisection) -> Sequence[str]:
 
 def _how(found: kept.Bisection) -> str:
     counts = [f"{units.counted(found.tested, 'revision')} measured"]
-    if found.taken_over:
-        counts.append(f"{found.taken_over} not booted, as their executed code is that of another")
     if found.skipped:
         counts.append(f"{found.skipped} skipped, as they do not build or run, or do not tell")
     ends = f"good {found.good.commit[:_DIGITS]}, bad {found.bad.commit[:_DIGITS]}"

@@ -88,19 +88,6 @@ def test_the_culprit_is_found_and_confirmed(bisected: Bisect) -> None:
     assert (bisected.folder / "stdout").read_text().startswith("The first bad commit is ")
 
 
-def test_equal_code_is_not_booted(bisected: Bisect) -> None:
-    """The trees' kernels are two, and each was measured as good or bad: no revision between is
-    booted before the culprit and its parent are the evidence."""
-    steps = Session.open(bisected.folder / "b/steps.profdiff").manifest
-    commits = bisected.repository.commits
-    booted = {run.kernel for run in steps.runs}
-    assert booted == {commits[name][:12] for name in ("c0", "c7")}
-    kept = json.loads((bisected.folder / "b/bisect.json").read_text())
-    for commit, other in kept["taken_over"].items():
-        names = {hash_: name for name, hash_ in commits.items()}
-        assert (names[commit] >= "c5") == (names[other] >= "c5")
-
-
 def test_git_has_its_log(bisected: Bisect) -> None:
     said = bisected.repository.git("-C", str(bisected.folder / "b/git"), "bisect", "log")
     assert f"first bad commit: [{bisected.repository.commits['c5']}]" in said

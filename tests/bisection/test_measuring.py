@@ -18,7 +18,6 @@ from profdiff.bisection.measuring import Measuring
 from profdiff.bisection.verdict import Verdict
 from profdiff.collectors.kernels.build import BuildError, UnfitError
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.evidence.conditions.condition import Condition
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 
@@ -28,19 +27,14 @@ GOOD, BAD, ONE, OTHER = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
 @dataclass
 class World:
     """``values``: what a guest counts of each revision, bad above 150; an exception is what its
-    build raises. ``failures``: so many guests of a revision fail first. ``same``: which measured
-    revision has the code of another."""
+    build raises. ``failures``: so many guests of a revision fail first."""
 
     folder: Path
     values: dict[str, float | Exception]
-    condition: str = "instructions:total > +50"
     failures: dict[str, int] = field(default_factory=dict)
-    same: dict[str, str] = field(default_factory=dict)
     booted: list[str] = field(default_factory=list)
-    # Of what has no number.
-    numbers: bool = True
 
-    def measuring(self, patch: pytest.MonkeyPatch, *, same_code: bool = True) -> Measuring:
+    def measuring(self, patch: pytest.MonkeyPatch) -> Measuring:
         labels = {label_of(commit): commit for commit in self.values}
         kept = Kept.of(self.folder, Question(repository="x", good=GOOD, bad=BAD))
 
@@ -66,7 +60,7 @@ class World:
             value = self.values[labels[label]]
             assert isinstance(value, float)
             mark: Mark = "bad" if value > 150 else "good"
-            return Verdict(mark, value if self.numbers else None)
+            return Verdict(mark, value)
 
         def describe(files: KernelFiles) -> m.Kernel:
             return m.replace(session.manifest.kernels[0], label=files.label)
@@ -75,71 +69,18 @@ class World:
         patch.setattr(measuring.plan, "describe_kernel", describe)
         session = Session(self.folder, synthetic.manifest([label_of(GOOD), label_of(BAD)]))
         session.save = lambda manifest: setattr(session, "manifest", manifest)  # type: ignore[method-assign]
-        made = Measuring(
+        return Measuring(
             kept,
             SimpleNamespace(build=build, begin=lambda _: None),  # type: ignore[arg-type]
             session,
             [SimpleNamespace(collector=SimpleNamespace(name="exact"))],  # type: ignore[list-item]
-            SimpleNamespace(  # type: ignore[arg-type]
-                verdict=verdict, condition=Condition.parse(self.condition), what="instructions"
-            ),
-            same_code=same_code,
+            SimpleNamespace(verdict=verdict, what="instructions"),  # type: ignore[arg-type]
         )
-        patch.setattr(made, "_same", lambda files: self.same.get(files.spec), raising=False)
-        return made
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return World(tmp_path / "b", {GOOD: 100.0, BAD: 200.0, ONE: 100.0, OTHER: 200.0})
-
-
-def test_a_value_that_is_taken_over_is_compared(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world.same = {ONE: GOOD, OTHER: GOOD}
-    made = world.measuring(monkeypatch)
-    assert [made.verdict(one).number for one in (ONE, OTHER)] == [100.0, 100.0]
-    assert world.booted == []
-    assert made.holds(ONE, 100.0) and not made.holds(OTHER, 200.0)
-    assert made.holds(BAD, 1.0), "it has a value of its own"
-    assert world.booted == [], "what was measured elsewhere is believed"
-    assert made.holds(ONE, None) and not made.holds(OTHER, None)
-    assert world.booted == [ONE, OTHER]
-    assert made.verdict(OTHER).number == 200.0
-
-
-@pytest.mark.parametrize(("beside", "alike"), [(None, False), (0, False), (9_000, True)])
-def test_what_a_tick_asks_of_the_workload_is_no_other_code(
-    world: World, monkeypatch: pytest.MonkeyPatch, beside: int | None, alike: bool
-) -> None:
-    """1,626,000 and 1,626,011 instructions of the same code, if a tick came."""
-    world.same, world.values = {ONE: GOOD}, {**world.values, GOOD: 100.0, ONE: 111.0}
-    made = world.measuring(monkeypatch)
-    assert made.verdict(ONE).number == 100.0
-    counted = m.Instructions(kernel=100, user=0, beside=beside)
-    manifest = made.session.manifest
-    runs = [m.replace(run, instructions=counted) for run in manifest.runs]
-    made.session.save(m.replace(manifest, runs=runs))
-    assert made.holds(ONE, 111.0) is alike
-    assert not made.holds(ONE, 100.0 + 7_001)
-
-
-@pytest.mark.parametrize(
-    ("condition", "numbers"),
-    [("inlined:do_it changed", True), ("instructions:total > +50", False)],
-)
-def test_a_mark_without_a_number_is_compared(
-    world: World, monkeypatch: pytest.MonkeyPatch, condition: str, numbers: bool
-) -> None:
-    """Where a number does not tell good from bad, the revision itself is judged."""
-    world.same, world.condition, world.numbers = {ONE: GOOD, OTHER: GOOD}, condition, numbers
-    made = world.measuring(monkeypatch)
-    assert made.verdict(OTHER).mark == "good"
-    value = 100.0 if numbers else None
-    assert not made.holds(OTHER, value)
-    assert made.verdict(ONE).mark == "good" and made.holds(ONE, value)
-    assert world.booted == [OTHER, ONE]
 
 
 def broken(first: str) -> BuildError:
@@ -188,27 +129,3 @@ def test_a_guest_that_fails_is_tried_again(world: World, monkeypatch: pytest.Mon
     made.kept.forget_failed()
     assert made.verdict(OTHER).mark == "bad"
     assert world.booted[4:] == [OTHER, OTHER]
-
-
-def test_equal_code_is_looked_for_where_it_is_likely(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In good, bad and the last measured, each once, however many there are."""
-    asked: list[str] = []
-
-    def equal(_: Session, label: str, __: Path) -> SimpleNamespace:
-        asked.append(label)
-        return SimpleNamespace(equal=False)
-
-    made = world.measuring(monkeypatch)
-    monkeypatch.setattr(measuring, "EqualCode", SimpleNamespace(of=equal))
-    files = KernelFiles("x", "x", None, Path("vmlinux"))
-    for count, expected in (
-        (2, ["1", "0"]),
-        (5, ["4", "3", "2", "1", "0"]),
-        (9, ["8", "7", "6", "5", "0", "1"]),
-    ):
-        monkeypatch.setattr(made, "tested", lambda count=count: [str(i) for i in range(count)])
-        asked.clear()
-        assert Measuring._same(made, files) is None
-        assert asked == expected

@@ -39,7 +39,6 @@ FOUND = Bisection(
     undone=1.0,
     explained=0.8,
     tested=4,
-    taken_over=1,
     skipped=2,
 )
 
@@ -62,7 +61,7 @@ def test_the_culprit_comes_first() -> None:
     assert third == "It is not all of the change: bisect --all finds the other steps."
     assert last == (
         "Bisected with good aaaaaaaaaaaa, bad bbbbbbbbbbbb, bad where instructions:total > +250: 4 "
-        "revisions measured, 1 not booted, as their executed code is that of another, 2 skipped, "
+        "revisions measured, 2 skipped, "
         "as they do not build or run, or do not tell."
     )
 
@@ -282,14 +281,8 @@ QUESTION = Question(repository="/linux", good="a" * 40, bad="b" * 40)
 
 def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
     kept = Kept.of(tmp_path / "b", QUESTION)
-    kept.take_over("c" * 40, "a" * 40)
     kept.give_up("d" * 40, "does not build")
     content = Kept.of(tmp_path / "b", QUESTION).content
-    assert content.taken_over == {"c" * 40: "a" * 40}
-    assert content.untestable == {"d" * 40: "does not build"}
-    kept.distrust()
-    content = Kept.of(tmp_path / "b", QUESTION).content
-    assert (content.taking_over, content.taken_over) == (False, {})
     assert content.untestable == {"d" * 40: "does not build"}
 
 
