@@ -2,8 +2,7 @@
 text forms.
 
 The code is in symbolization/kernel-symbols, symbolization/data-accesses, symbolization/data-types,
-symbolization/disassembly, symbolization/equal-code, symbolization/perf-data and
-symbolization/stacks.
+symbolization/disassembly, symbolization/perf-data and symbolization/stacks.
 """
 
 from collections.abc import Sequence
@@ -191,31 +190,11 @@ def classes() -> list[str]:
     """Names of the kinds of instructions: load, store, locked, serialising, privileged, division,
     repeated, call, indirect-call, indirect-jump, conditional, vector."""
 
-@final
-class CodeComparison:
-    """N functions of one kernel, compared with another, by where they start. ``name``: the symbol;
-    ``verdict``: an index into ``verdicts()``; ``detail``: what differs, "" where nothing does.
-    ``function``: for each address that was asked for its function, -1 where no symbol has it."""
-
-    name: list[str]
-    start: NDArray[np.uint64]
-    verdict: NDArray[np.uint8]
-    detail: list[str]
-    function: NDArray[np.int64]
-
-def compare_code(old: str, new: str, svma: NDArray[np.uint64]) -> CodeComparison:
-    """Whether the functions of the kernel ``old`` that have these addresses are the same in the
-    kernel ``new``: instructions, the addresses and data that they name, and what the kernel patches
-    at boot. Both are a vmlinux (plain, ``.zst``, ``.xz``). Raises NativeError."""
-
 def traced_calls(
     text: bytes, functions: list[str]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
     """The calls of ``functions`` that end in a text of ftrace's function_graph, which may be
     anything: for each, which of the functions, and how long it took in ns."""
-
-def verdicts() -> list[str]:
-    """Names of the verdicts: equal, absent, instructions, operand, patched, data, unknown."""
 
 @final
 class Kallsyms:

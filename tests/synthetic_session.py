@@ -47,11 +47,14 @@ def exact_session(
     return session
 
 
-def counts_file(records: Sequence[tuple[int, int]]) -> bytes:
-    """What the plugin writes: addresses with their counts."""
+def counts_file(
+    records: Sequence[tuple[int, int]], codes: Mapping[int, bytes] | None = None
+) -> bytes:
+    """What the plugin writes: addresses with their counts. ``codes``: the instruction at each; else
+    nothing was seen in the kernel."""
     head = _HEADER.pack(b"PDCOUNTS", 1, 2, 1, 1, 0, len(records))
     made = []
     for address, count in records:
-        code = b"" if address >> 63 else b"\x90"
+        code = (codes or {}).get(address, b"" if address >> 63 else b"\x90")
         made.append(_RECORD.pack(address, count, len(code), code))
     return head + b"".join(made)

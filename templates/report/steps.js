@@ -31,21 +31,27 @@ function row(kernel, name, { before, after }) {
   return line;
 }
 
+/** What is said of a step, or of the rest of it. @param {string} delta @param {string} text */
+function words(delta, text) {
+  const line = cells("td", ["", "", delta, ""]);
+  line.prepend(heading("row", ""));
+  line.append(element("td", text, "what"));
+  return line;
+}
+
 /** @param {StepsStep} step */
 function rows(step) {
   const shown = step.functions.slice(0, MOST);
   const all = row(step.kernel, `all, from ${step.previous}`, step);
   all.className = "step";
   const more = step.functions.length - shown.length + step.others;
-  const made = [all, ...shown.map((one) => row("", one.title, one))];
+  const notes = step.notes.map((note) => words("", note));
+  const made = [all, ...notes, ...shown.map((one) => row("", one.title, one))];
   const known = shown.reduce((sum, one) => sum + one.after - one.before, 0);
   const rest = step.after - step.before - known;
   if (!more && !rest) return made;
   const others = `${count(more)} more ${more === 1 ? "function" : "functions"}`;
-  const line = cells("td", ["", "", signed(rest, number), ""]);
-  line.prepend(heading("row", ""));
-  line.append(element("td", more ? others : "unresolved", "what"));
-  return [...made, line];
+  return [...made, words(signed(rest, number), more ? others : "unresolved")];
 }
 
 /** The steps of the chosen metric, and what could not be built. */

@@ -104,6 +104,12 @@ def test_report_and_mail_show_it(bisected: Bisect) -> None:
     assert data["bisection"]["culprit"]["commit"] == commits["c5"]
     assert data["bisection"]["revert"] == "confirmed"
     assert data["answers"][0] == data["bisection"]["sentences"][0]
+    # bad is the culprit's kernel, and bad-revert the parent's.
+    (counted,) = data["metrics"]
+    assert [step["same_code"] for step in counted["steps"]] == [False, True, False]
+    said = text.index("executes the same code")
+    assert text.rindex("all, from culprit", 0, said) > text.index("all, from parent")
+    assert said < text.index("all, from bad")
     sender = ["--from", "A <a@example.org>"]
     mail = profdiff(bisected, "mail", session, *sender, "--regzbot-introduced")
     assert f"\nFixes: {cited}\n" in mail.stdout

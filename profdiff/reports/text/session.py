@@ -90,9 +90,7 @@ def tables(
                     selection.side,
                 ),
             ]
-            parts += steps.render(
-                first, selection.side, numbers, width, selection.top, findings.session
-            )
+            parts += steps.render(first, selection.side, numbers, width, selection.top)
             parts += calls.render(first, rows, numbers, width)
             parts += _topic("idle", findings, width, per_op, ratios)
             if classes:

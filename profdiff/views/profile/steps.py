@@ -7,11 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.evidence.results import Results
+from profdiff.evidence.same_code import same_code
 from profdiff.evidence.statistics import Verdict
 from profdiff.profile.comparison import Comparison
 from profdiff.views.profile import functions
 from profdiff.views.profile.functions import Function
 from profdiff.views.record import Counts, Record, Side
+
+_DOUBTS = {Verdict.DEPENDS: "depends on state", Verdict.UNSURE: "unsure: it may be chance"}
 
 
 class StepFunction(Record, frozen=True):
@@ -36,7 +39,8 @@ class Step(Record, frozen=True):
     ``functions`` by how much they differ, the largest first; ``others``: how many more differ, and
     ``rest`` their deltas and that of unresolved addresses. All deltas add up to that of the
     totals. ``depends``: whether the step depends on state; its numbers are those of one state;
-    ``unsure``: whether it may be chance."""
+    ``unsure``: whether it may be chance; ``same_code``: whether the kernel executes the code of the
+    one before, None where that is unsure. ``notes``: what of that a reader must know, in words."""
 
     kernel: str
     previous: str
@@ -47,6 +51,8 @@ class Step(Record, frozen=True):
     rest: int
     depends: bool
     unsure: bool
+    same_code: bool | None
+    notes: list[str]
 
     @property
     def delta(self) -> int:
@@ -62,8 +68,9 @@ def steps(comparison: Comparison, top: int, side: Side | None = None) -> list[St
     totals = comparison.totals(side).tolist()
     rows = comparison.rows(side)
     judged = _judged(comparison)
+    same = [None] * len(totals) if side == "user" else same_code(comparison)
     return [
-        _step(comparison, rows, (totals[at - 1], totals[at]), at, top, judged)
+        _step(comparison, rows, (totals[at - 1], totals[at]), at, top, judged, same[at])
         for at in range(1, len(totals))
     ]
 
@@ -87,6 +94,7 @@ def _step(
     at: int,
     top: int,
     judged: Mapping[str, Verdict],
+    same: bool | None,
 ) -> Step:
     delta = comparison.self_[rows, at] - comparison.self_[rows, at - 1]
     names = [comparison.functions[row] for row in rows]
@@ -95,6 +103,8 @@ def _step(
     shown = differ[:top]
     found = functions.functions(comparison, rows[np.array(shown, np.int64)])
     labels = comparison.labels
+    verdict = judged.get(labels[at])
+    notes = [_DOUBTS[verdict]] if verdict in _DOUBTS else []
     return Step(
         kernel=labels[at],
         previous=labels[at - 1],
@@ -103,8 +113,10 @@ def _step(
         functions=[_function(one, labels[at - 1], labels[at]) for one in found],
         others=len(differ) - len(shown),
         rest=totals[1] - totals[0] - int(delta[shown].sum()),
-        depends=judged.get(labels[at]) is Verdict.DEPENDS,
-        unsure=judged.get(labels[at]) is Verdict.UNSURE,
+        depends=verdict is Verdict.DEPENDS,
+        unsure=verdict is Verdict.UNSURE,
+        same_code=same,
+        notes=[*notes, *(["executes the same code"] if same else [])],
     )
 
 

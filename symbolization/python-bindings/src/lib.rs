@@ -1,6 +1,6 @@
 //! `profdiff.symbolization._native`: conversions between Python and the crates alignment,
-//! checksums, data-accesses, data-types, disassembly, equal-code, function-graph, kernel-symbols,
-//! perf-data and stacks, and of tables to Arrow; no logic.
+//! checksums, data-accesses, data-types, disassembly, function-graph, kernel-symbols, perf-data and
+//! stacks, and of tables to Arrow; no logic.
 
 mod alignment;
 mod arrow;
@@ -8,7 +8,6 @@ mod checksums;
 mod data_accesses;
 mod data_types;
 mod disassembly;
-mod equal_code;
 mod error;
 mod function_graph;
 mod kernel_image;
@@ -31,8 +30,6 @@ mod _native {
     use crate::data_types::type_layouts;
     #[pymodule_export]
     use crate::disassembly::{classes, disassemble, flows, split_code, Disassembly};
-    #[pymodule_export]
-    use crate::equal_code::{compare_code, verdicts, CodeComparison};
     #[pymodule_export]
     use crate::error::NativeError;
     #[pymodule_export]

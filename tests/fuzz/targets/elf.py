@@ -18,7 +18,6 @@ from profdiff.symbolization._native import (
     Kallsyms,
     NativeError,
     SymbolIndex,
-    compare_code,
     elf_build_id,
     elf_code,
     elf_debug_info,
@@ -273,37 +272,6 @@ def _read_cache(data: bytes, folder: Path) -> None:
 
 
 _REFUSALS = (NativeError,)
-_LINKED = """
-asm(".pushsection .altinstr_replacement, \\"ax\\"\\n new: call early\\n .popsection");
-int patched(int x) {
-    __asm__("1: call early\\n .pushsection .altinstructions, \\"a\\"\\n"
-        ".long 1b - .\\n .long new - .\\n .long 3\\n .byte 5, 5\\n .popsection\\n"
-        ".pushsection __ex_table, \\"a\\"\\n .long 1b - .\\n .long 1b - .\\n"
-        ".long 0\\n .popsection");
-    return x;
-}
-static const char *const names[] = {"a first name", "a second one"};
-const char *name(int x) { return names[x & 1]; }
-"""
-
-
-def _linked_seeds() -> list[bytes]:
-    flags = ["-nostdlib", "-static", "-no-pie", "-fno-pie", "-mcmodel=kernel", "-mno-red-zone"]
-    flags += ["-Wl,-Ttext=0xffffffff81000000,-e,0", "-g0", "-fcf-protection=none"]
-    return [compiled(_SOURCE + _LINKED, *flags)]
-
-
-def _read_linked(data: bytes, folder: Path) -> None:
-    """Against itself and against another: neither side may be trusted."""
-    old, new = folder / "old", folder / "new"
-    old.write_bytes(data)
-    new.write_bytes(data.replace(b"a first name", b"another name"))
-    every = np.arange(0xFFFFFFFF81000000, 0xFFFFFFFF81001000, 7, np.uint64)
-    for other in (old, new):
-        found = compare_code(str(old), str(other), every)
-        assert len(found.name) == len(found.start) == len(found.verdict) == len(found.detail)
-        assert found.function.max(initial=-1) < max(len(found.name), 1)
-
 
 TARGETS = (
     Target("elf-dwarf", _elf_seeds, _read_elf, 1500, _REFUSALS, MUTATIONS),
@@ -311,6 +279,5 @@ TARGETS = (
     Target("user-elf", _elf_seeds, _read_user, 1500, _REFUSALS, MUTATIONS),
     Target("packed-elf", _packed_seeds, _read_elf, 400, _REFUSALS, [in_xz]),
     Target("symbol-cache", _cache_seeds, _read_cache, 1000, _REFUSALS, [_index, _index]),
-    Target("equal-code", _linked_seeds, _read_linked, 800, _REFUSALS, MUTATIONS),
     Target("workload-elf", _closure_seeds, _read_closure, 800, mutations=MUTATIONS),
 )
