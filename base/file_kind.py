@@ -13,7 +13,6 @@ _MAGIC = (
     (b"\x1f\x8b", "a compressed file"),
     (b"\xfd7zXZ\0", "a compressed file"),
 )
-_TEXT = "a text"
 
 
 def told(path: Path) -> str:
@@ -33,9 +32,4 @@ def told(path: Path) -> str:
     # Documentation/arch/x86/boot.rst, and what is an EFI program.
     if head[0x202:0x206] == b"HdrS" or head.startswith(b"MZ"):
         return "a kernel's image"
-    return "a binary file" if b"\0" in head else _TEXT
-
-
-def is_text(path: Path) -> bool:
-    """Whether it may be one, as far as its beginning tells."""
-    return told(path) == _TEXT
+    return "a binary file" if b"\0" in head else "a text"

@@ -164,7 +164,7 @@ def table(
     fold_folios: bool = False,
 ) -> DataTable:
     """The table of what these kernels access."""
-    return DataTable.of_cells(cells(kernels, layouts, fold_folios=fold_folios))
+    return DataTable(cells(kernels, layouts, fold_folios=fold_folios))
 
 
 def row_of(rows: Sequence[DataRow], path: str, *, store: bool = False) -> DataRow:

@@ -132,7 +132,8 @@ def test_a_split_is_that_of_the_mails_values(name: str, metric: str) -> None:
     assert parts.cost is not None and parts.rest is not None
     assert parts.instructions == pytest.approx(share)
     assert parts.instructions + parts.cost + parts.rest == pytest.approx(1)
-    assert split.time == pytest.approx(split.instructions * split.per_instruction)
+    assert split.time == pytest.approx(before / after)
+    assert split.instructions == pytest.approx(other / base)
 
 
 def test_what_a_thread_says_of_its_slowdown_follows_from_its_rows() -> None:

@@ -149,7 +149,7 @@ def test_every_load_and_store_that_executed_is_in_a_row(recorded: Path, tmp_path
     comparison = OneSetting.of(session).findings.comparisons[0]
     classes = instruction_classes(comparison)
     assert classes
-    rows = DataTable(comparison, session).rows()
+    rows = DataTable.of(comparison, session).rows()
     for name, store in (("loads", False), ("stores", True)):
         executed = classes.counts[classes.rows("kernel"), classes.names.index(name)].sum(axis=0)
         of = [row.counts for row in rows if row.store == store]

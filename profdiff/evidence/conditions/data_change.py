@@ -54,7 +54,7 @@ class DataChanges:
         """Raises InputError, SessionError."""
         if self._comparison is None:
             raise InputError(_NO_COUNTS)
-        return DataTable(self._comparison, self._session)
+        return DataTable.of(self._comparison, self._session)
 
     @cached_property
     def _rows(self) -> list[DataRow]:

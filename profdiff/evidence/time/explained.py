@@ -31,17 +31,6 @@ class Explained(msgspec.Struct, frozen=True):
     reason: str
 
     @property
-    def sure(self) -> bool:
-        return not self.reason
-
-    @property
-    def by_instructions(self) -> bool | None:
-        """Whether instructions are more than half of the change; None where that is not certain."""
-        if not self.sure:
-            return None
-        return self.share.estimate > _HALF
-
-    @property
     def combined(self) -> bool:
         """Whether time and instructions are of different runs."""
         return self.time.collector != self.instructions.collector

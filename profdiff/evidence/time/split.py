@@ -18,11 +18,6 @@ class Split(NamedTuple):
     instructions: float
 
     @property
-    def per_instruction(self) -> float:
-        """Time per instruction, as a multiple of the base's."""
-        return self.time / self.instructions
-
-    @property
     def share(self) -> float | None:
         """Which part of the change of time instructions are: above 1 where they explain more than
         all of it, below 0 where they changed the other way; None where time did not change."""

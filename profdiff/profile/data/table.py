@@ -55,22 +55,20 @@ class DataRow(msgspec.Struct, frozen=True):
 
 
 class DataTable:
-    """The data that the kernels of a comparison access in the kernel. Raises what ``accesses_of``
-    does. ``fold_folios``: fields of ``struct folio`` that lie in ``struct page`` too are those of
-    page."""
+    """The data that kernels access in the kernel."""
 
-    def __init__(
-        self, comparison: Comparison, session: Session | None, *, fold_folios: bool = False
-    ) -> None:
-        accesses = accesses_of(comparison, session)
-        self.cells = counted(comparison, accesses, fold_folios=fold_folios)
+    def __init__(self, cells: Cells) -> None:
+        self.cells = cells
 
     @staticmethod
-    def of_cells(cells: Cells) -> "DataTable":
-        """The same of cells that were counted before."""
-        made = DataTable.__new__(DataTable)
-        made.cells = cells
-        return made
+    def of(
+        comparison: Comparison, session: Session | None, *, fold_folios: bool = False
+    ) -> "DataTable":
+        """The data of the kernels of a comparison. Raises what ``accesses_of`` does.
+        ``fold_folios``: fields of ``struct folio`` that lie in ``struct page`` too are those of
+        page."""
+        accesses = accesses_of(comparison, session)
+        return DataTable(counted(comparison, accesses, fold_folios=fold_folios))
 
     @property
     def functions(self) -> Functions:

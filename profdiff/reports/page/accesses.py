@@ -63,7 +63,7 @@ def page_accesses(findings: Findings) -> ShownAccesses:
     for number, comparison in enumerate(session.shown(findings)):
         if class_names(comparison) and findings.session and _are_kept(findings.session, comparison):
             try:
-                return _shown(number, comparison, DataTable(comparison, findings.session))
+                return _shown(number, comparison, DataTable.of(comparison, findings.session))
             except (InputError, SessionError):
                 return _NOTHING
     return _NOTHING

@@ -27,7 +27,7 @@ def build(
 ) -> TypesDocument:
     """Raises InputError where accesses are not known, SessionError where what is kept is
     damaged."""
-    table = DataTable(comparison, session, fold_folios=fold_folios)
+    table = DataTable.of(comparison, session, fold_folios=fold_folios)
     return of_table(comparison, table, fold_folios=fold_folios)
 
 
