@@ -177,13 +177,6 @@ def _parts_csv_experiment(subject: "OfParts", target: str) -> str:
     return parts.experiment(subject.find())
 
 
-def _lkp(subject: "OfSession", target: str) -> str:
-    from profdiff.reports.exports import lkp
-
-    found, top = subject.find().findings, subject.asked.selection.top
-    return lkp.render(found.comparisons, lkp.workload_series(found), top=top)
-
-
 def _svg(subject: "OfSession", target: str) -> bytes:
     from profdiff.reports.exports import svg
     from profdiff.views.claims import answered
@@ -276,12 +269,6 @@ FORMS: tuple[Form, ...] = (
         "Write the experiment as CSV: a row for each point, kernel and metric (-: standard "
         "output).",
         {"session": _csv_experiment, "parts": _parts_csv_experiment},
-    ),
-    Form(
-        "lkp",
-        "Write a table in the layout of the 0-day robot's mails (-: standard output).",
-        {"session": _lkp},
-        profile=True,
     ),
     Form("svg", "Write the difference flamegraph as SVG.", {"session": _svg}, profile=True),
     Form(

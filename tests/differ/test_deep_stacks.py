@@ -18,7 +18,7 @@ from profdiff.profile.exact_profile import exact_profile
 from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.sampled_profile import folded_profile
 from profdiff.reports.documents import session as document
-from profdiff.reports.exports import firefox, folded_difference, lkp, pprof, speedscope, svg
+from profdiff.reports.exports import firefox, folded_difference, pprof, speedscope, svg
 from profdiff.reports.exports.stack_paths import KEPT_FRAMES, LEFT_OUT, MOST_FRAMES
 from profdiff.reports.page import html
 from profdiff.reports.text import session as text
@@ -134,7 +134,6 @@ def everything(comparison: Comparison) -> None:
     speedscope.render([comparison])
     firefox.render([comparison])
     pprof.render([comparison])
-    lkp.render([comparison], [])
 
 
 def seconds(do: Callable[[], object]) -> float:

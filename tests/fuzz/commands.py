@@ -12,7 +12,7 @@ from profdiff.base.errors import ProfdiffError
 from profdiff.cli import cli
 
 REFUSALS = (ProfdiffError, click.ClickException)
-_FORMS = ("csv", "folded", "folded-diff", "lkp", "svg", "svg-side-by-side", "speedscope")
+_FORMS = ("csv", "folded", "folded-diff", "svg", "svg-side-by-side", "speedscope")
 _FORMS += ("firefox", "pprof")
 
 

@@ -85,7 +85,7 @@ def test_system_calls_are_observed_by_name(recorded_arm64: Path) -> None:
 @pytest.mark.parametrize(
     "form",
     [
-        *("--html", "--csv", "--csv-experiment", "--lkp", "--folded", "--folded-diff"),
+        *("--html", "--csv", "--csv-experiment", "--folded", "--folded-diff"),
         *("--svg", "--speedscope", "--firefox", "--pprof"),
     ],
 )

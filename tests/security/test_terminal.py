@@ -73,7 +73,6 @@ COMMANDS = [
     ["report"],
     ["report", "--ascii"],
     ["report", "--csv", "-"],
-    ["report", "--lkp", "-"],
     ["report", "--folded-diff", "-"],
     ["report", "--text", "-"],
     ["check", "--fail-if", "instructions > +900%"],

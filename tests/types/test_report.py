@@ -191,7 +191,7 @@ def test_three_kernels_and_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "due"),
     [
-        (["--types", "--lkp", "-"], "--types cannot be written with --lkp: use --csv, --json and"),
+        (["--types", "--pprof", "-"], "--types cannot be written with --pprof: use"),
         (["--types", "--html"], "--types cannot be written with --html"),
         (["--types", "--user-only"], "--types shows the kernel alone"),
         (["--types", "--layout"], "cannot be used together"),

@@ -1,8 +1,7 @@
-"""A table in the layout of the 0-day robot's mails, with its statistics and its choice of rows.
+"""Writes a table as the 0-day robot does, for what reads it.
 
 Widths, formats and formulas are those of https://github.com/intel/lkp-tests at bbbc29c495d9:
-lib/compare.rb (layout, changes, order), lib/statistics.rb (mean, deviation), lib/stats.rb and
-lib/changed_stat.rb (what counts as changed). Where it differs from them on purpose, it says so.
+lib/compare.rb (layout, changes, order) and lib/statistics.rb (mean, deviation).
 """
 
 import math
@@ -48,41 +47,15 @@ class Row:
         # Like lkp-tests, this takes a base of zero for 1e-100; two zeros are not a change.
         return 100 * (other - base) / (base or 1e-100) if other != base else 0.0
 
-    @property
-    def changed(self) -> bool:
-        """Whether on some kernel each run lies beyond the base's median, and the median beyond
-        each of the base's runs. lkp-tests wants three runs of one side for that; here one is
-        enough, as exact counts need no more."""
-        base, *others = self.values
-        return any(_apart(base, other) for other in others)
 
-    @property
-    def size(self) -> float:
-        """The largest change without its sign."""
-        return max((abs(change) for change in self.changes if change is not None), default=0)
-
-
-@dataclass(frozen=True)
-class Failures:
-    """``failed`` of ``runs``, by kernel, base first."""
-
-    name: str
-    failed: list[int]
-    runs: list[int]
-
-
-def table(columns: Sequence[str], failures: Sequence[Failures], rows: Sequence[Row]) -> list[str]:
-    """Lines with a head, failures first, in lkp-tests' order; without trailing blanks."""
+def table(columns: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    """Lines with a head, in lkp-tests' order; without trailing blanks."""
     others = len(columns) - 1
     lines = [
         f"{columns[0][:_FIRST]:>{_FIRST}} "
         + "".join(f"{column[:_OTHER]:>{_OTHER}} " for column in columns[1:]),
         "-" * _FIRST + " " + ("-" * _OTHER + " ") * others,
     ]
-    if failures:
-        lines.append("       fail:runs" + "  %reproduction    fail:runs" * others)
-        lines.append("           |    " + "         |             |    " * others)
-        lines += [_failure_line(row) for row in sorted(failures, key=lambda row: row.name)]
     if rows:
         lines.append("         %stddev" + "     %change         %stddev" * others)
         lines.append("             \\  " + "        |                \\  " * others)
@@ -95,23 +68,6 @@ def _order(row: Row) -> tuple[bool, str, list[float], str]:
     profile = row.name.startswith(_PROFILE)
     key = ".".join(row.name.split(".")[:2]) if profile else row.name
     return profile, key, [change or 0 for change in row.changes], row.name
-
-
-def _apart(base: list[float], other: list[float]) -> bool:
-    if not base or not other:
-        return False
-    first, second = _trimmed(base, 3), _trimmed(other, 1 if len(base) <= 3 else 3)
-    return _beyond(first, second) or _beyond(second, first)
-
-
-def _beyond(low: list[float], high: list[float]) -> bool:
-    return high[0] > low[len(low) // 2] and high[len(high) // 2] > low[-1]
-
-
-def _trimmed(values: list[float], most: int) -> list[float]:
-    """Sorted, without one in 32 at either end, ``most`` at most."""
-    margin = min(len(values) >> 5, most)
-    return sorted(values)[margin : len(values) - margin]
 
 
 def _line(row: Row) -> str:
@@ -150,19 +106,3 @@ def _change(change: float | None, *, in_points: bool) -> str:
         return " " * (_RELATIVE + 2)
     text = f"{change:+{_RELATIVE}.{'1f' if abs(change) < 100_000 else '2g'}}"
     return f"{text}  " if in_points else f"{text}% "
-
-
-def _failure_line(row: Failures) -> str:
-    """Reproduction: the part of the runs that failed, less the base's. lkp-tests divides by the
-    runs of the kernel to the left, which gives more than 100% where these are fewer."""
-    cells = [
-        f"{failed or '':>{_ABSOLUTE + 1}}:{runs:<{_ERROR - 2}d}"
-        for failed, runs in zip(row.failed, row.runs, strict=True)
-    ]
-    parts = [
-        failed / runs if runs else 0.0 for failed, runs in zip(row.failed, row.runs, strict=True)
-    ]
-    line = cells[0]
-    for part, cell in zip(parts[1:], cells[1:], strict=True):
-        line += f"{100 * (part - parts[0]):{_RELATIVE}.0f}% {cell}"
-    return f"{line}  {row.name}"
