@@ -65,8 +65,8 @@ LIST = "topics"
     "--layout",
     held=["session"],
     is_flag=True,
-    help="Show instead where accessed fields and variables and the executed code lie in lines of "
-    "the cache, and what of that changed; --csv and --json have all of it. Exact counts only.",
+    help="Show instead where accessed fields and variables lie in lines of the cache, and what of "
+    "that changed; --csv and --json have all of it. Exact counts only.",
 )
 @works_on(
     "--types",

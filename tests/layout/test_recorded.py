@@ -4,9 +4,6 @@ where nothing is known."""
 import csv
 import io
 import json
-import re
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
@@ -14,10 +11,9 @@ import pytest
 from goldens import check_golden, check_schema
 from layout.made_data import Variable, kernel, session
 from made_accesses import LOAD, STORE, Layout, Site
-from support import ROOT, error_line, need_program, profdiff
+from support import ROOT, error_line, profdiff
 
 from profdiff.base import units
-from profdiff.base.cache_line import LINE
 from profdiff.session.suite import Suite, SuiteWorkload
 from profdiff.views.recorded_layout import records
 
@@ -174,61 +170,3 @@ def test_cells_of_a_suite_that_do_not_access_the_type_are_passed_over(tmp_path: 
 )
 def test_what_is_refused(made: Path, options: list[str], words: str) -> None:
     assert words in error_line(profdiff("report", made, "--layout", *options, status=2))
-
-
-_SYMBOL = re.compile(r"([0-9a-f]+) ([0-9a-f]+) [tTwW] (\S+)")
-
-
-@pytest.mark.guest
-def test_code_lies_where_nm_says(
-    recorded: Path, fixture_vmlinux: Callable[[str], Path], tmp_path: Path
-) -> None:
-    need_program("nm", "binutils")
-    profdiff("report", recorded, "--layout", "--json", tmp_path / "layout.json")
-    document = json.loads((tmp_path / "layout.json").read_text())
-    jsonschema.validate(
-        document, json.loads((ROOT / "profdiff/recorded-layout.schema.json").read_text())
-    )
-    assert document["loops"] and not document["no_code"]
-    checked = loops = 0
-    for label, name in (("base", "v6.12.107"), ("new", "v6.18.15")):
-        vmlinux = fixture_vmlinux(name)
-        listed = subprocess.run(["nm", "-S", vmlinux], capture_output=True, text=True, check=True)
-        symbols: dict[str, list[tuple[int, int]]] = {}
-        for match in map(_SYMBOL.fullmatch, listed.stdout.splitlines()):
-            if match:
-                symbols.setdefault(match[3], []).append((int(match[1], 16), int(match[2], 16)))
-        for one in document["functions"]:
-            place, known = one["places"][label], symbols.get(one["name"], [])
-            # Namesakes, and functions of which a part lies elsewhere, have other sizes.
-            if place is None or len(known) != 1 or f"{one['name']}.cold" in symbols:
-                continue
-            ((start, size),) = known
-            assert (place["at"], place["size"]) == (start % LINE, size), one["name"]
-            assert place["executed"] <= size
-            assert place["least"] <= place["lines"] <= -(-(start % LINE + size) // LINE)
-            checked += 1
-            for loop in one["loops"]:
-                if loop["places"][label]:
-                    _check_loop(vmlinux, start, size, loop["places"][label])
-                    loops += 1
-    assert checked > 60
-    assert loops > 5
-
-
-def _check_loop(vmlinux: Path, start: int, size: int, loop: dict[str, int]) -> None:
-    """Its head begins an instruction that something in the function leads to by a jump, or from
-    the instruction before, and its bytes fit into it."""
-    command = ["objdump", "-d", "--no-show-raw-insn"]
-    command += [f"--start-address={start:#x}", f"--stop-address={start + size:#x}", str(vmlinux)]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    at = {int(match, 16) for match in re.findall(r"^\s*([0-9a-f]+):\t", text, re.MULTILINE)}
-    jumps = re.findall(r"^\s*([0-9a-f]+):\tj\w+\s+([0-9a-f]+) ", text, re.MULTILINE)
-    head = start + loop["offset"]
-    assert head in at
-    assert head % LINE == loop["at"]
-    back = {int(target, 16) for here, target in jumps if int(target, 16) <= int(here, 16)}
-    assert any(start <= target for target in back)
-    assert head in back | {int(target, 16) for _, target in jumps}
-    assert 0 < loop["executed"] <= size
-    assert loop["turns"] > 0

@@ -49,14 +49,6 @@ def aligned(sides: Sequence[KernelSide]) -> list[AlignedPlace]:
     return found
 
 
-def partners(old: KernelSide, new: KernelSide) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Instructions of a function on two kernels that belong together, wherever they are inlined:
-    their numbers on each."""
-    before, after = _numbers([old, new])
-    first, second, _ = align(before, after)
-    return first, second
-
-
 def paired_places(kernels: Sequence[dict[Place, int]]) -> list[list[Place | None]]:
     """Places by kernel that belong together, the largest first; ``kernels``: what each place costs.
 

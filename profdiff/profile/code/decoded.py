@@ -24,14 +24,12 @@ class DecodedCode(msgspec.Struct, frozen=True):
     """N instructions. ``text``: as objdump prints them, addresses as symbol+offset. ``key``: what
     is equal where two instructions do the same: operation, operands with registers as their kinds,
     and what they refer to outside of the function. ``target``: where a direct jump leads, 0: no
-    such. ``flow``: uint8[N], how each leads on, a row of ``flows()``. ``conditional`` and
-    ``starts_block``: bool[N]. ``classes``: what kind each is of."""
+    such. ``conditional`` and ``starts_block``: bool[N]. ``classes``: what kind each is of."""
 
     text: list[str]
     operation: list[str]
     key: list[tuple[str, str, str]]
     target: NDArray[np.uint64]
-    flow: NDArray[np.uint8]
     conditional: NDArray[np.bool_]
     starts_block: NDArray[np.bool_]
     classes: list[list[str]]
@@ -79,7 +77,6 @@ def decoded(kernel: KernelFunctions, code: FunctionCode) -> DecodedCode:
         operation=operations,
         key=keys,
         target=target,
-        flow=found.flow,
         conditional=found.flow == _CONDITIONAL,
         starts_block=_starts(code, found.flow, target),
         classes=[_named(kinds) for kinds in found.classes.tolist()],

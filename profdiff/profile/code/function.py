@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.profile.chain_functions import ChainFunctions
@@ -42,23 +41,6 @@ class FunctionCode(msgspec.Struct, frozen=True):
 
     def __len__(self) -> int:
         return len(self.address)
-
-    def by_address(self) -> "FunctionCode":
-        """The same, whatever their places are."""
-        order = np.argsort(self.address, kind="stable")
-        return replace(
-            self,
-            place=self.place[order],
-            address=self.address[order],
-            code=self.code[order],
-            count=self.count[order],
-            samples=None if self.samples is None else self.samples[order],
-            taken=None if self.taken is None else self.taken[order],
-            untold=None if self.untold is None else self.untold[order],
-            file=self.file[order],
-            line=self.line[order],
-            symbol=self.symbol[order],
-        )
 
 
 class Piece(msgspec.Struct, frozen=True):

@@ -1,1 +1,1 @@
-"""``profdiff report --layout``: where data and code lie, as text, CSV and JSON."""
+"""``profdiff report --layout``: where data lies, as text, CSV and JSON."""

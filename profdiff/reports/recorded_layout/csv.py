@@ -19,19 +19,16 @@ _HEADER = (
     "section",
     "at",
     "size",
-    "executed",
     "lines",
-    "least_lines",
 )
 
 
 def render(document: RecordedLayout) -> str:
-    """Types, fields, variables, neighbours, functions and loops, those that did not change too."""
-    known = [*_data(document), *_code(document)]
-    return written(_HEADER, ([row.get(name, "") for name in _HEADER] for row in known))
+    """Types, fields, variables and neighbours, those that did not change too."""
+    return written(_HEADER, ([row.get(name, "") for name in _HEADER] for row in _rows(document)))
 
 
-def _data(document: RecordedLayout) -> Iterator[dict[str, object]]:
+def _rows(document: RecordedLayout) -> Iterator[dict[str, object]]:
     for one in document.types:
         for label, size in one.sizes.items():
             row = {"kind": "type", "name": text(one.name), "kernel": text(label)}
@@ -76,34 +73,3 @@ def _data(document: RecordedLayout) -> Iterator[dict[str, object]]:
                     "change": "came" if came else "",
                     "size": neighbour.size,
                 }
-
-
-def _code(document: RecordedLayout) -> Iterator[dict[str, object]]:
-    for one in document.functions:
-        for label, place in one.places.items():
-            if place is not None:
-                yield {
-                    "kind": "function",
-                    "name": text(one.name),
-                    "kernel": text(label),
-                    "count": place.count,
-                    "at": "" if place.at is None else place.at,
-                    "size": "" if place.size is None else place.size,
-                    "executed": place.executed,
-                    "lines": place.lines,
-                    "least_lines": place.least,
-                }
-        for number, loop in enumerate(one.loops):
-            for label, turned in loop.places.items():
-                if turned is not None:
-                    yield {
-                        "kind": "loop",
-                        "name": number,
-                        "of": text(one.name),
-                        "kernel": text(label),
-                        "count": turned.turns,
-                        "at": turned.at,
-                        "executed": turned.executed,
-                        "lines": turned.lines,
-                        "least_lines": turned.least,
-                    }

@@ -1,13 +1,12 @@
 """Tables of types and variables."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from profdiff.base import units
 from profdiff.forms.columns import Column, draw, joined
 from profdiff.forms.numbers import Numbers
 from profdiff.reports.layout.text import HIDDEN, SAID, SHOWN, span
-from profdiff.reports.recorded_layout.columns import by_kernel, rest
 from profdiff.views.layout import Change
 from profdiff.views.recorded_layout.records import (
     FieldRow,
@@ -26,7 +25,7 @@ def types(document: RecordedLayout, numbers: Numbers, width: int, top: int) -> l
     changed = [one for one in document.types if one.changed or alone]
     parts = [_type(one, document.labels, numbers, width, top) for one in changed[:top]]
     same = sum(one.compared for one in document.types if not one.changed)
-    told = rest(
+    told = _rest(
         "types not shown",
         {
             "that changed": 0 if alone else len(changed) - top,
@@ -49,7 +48,7 @@ def _type(row: TypeRow, labels: Sequence[str], numbers: Numbers, width: int, top
         titles = [("accesses", 1), *((name, 0) for name in _PLACE)]
         columns = [
             *([Column("change", part=None)] if len(labels) == 2 else []),
-            *by_kernel(labels, titles),
+            *_by_kernel(labels, titles),
             Column(f"field{numbers.title}", name=True),
         ]
         cells = [_field(one, labels, numbers) for one in shown]
@@ -104,7 +103,7 @@ def variables(
     changed = [one for one in document.variables if one.changed or alone]
     titles = [("accesses", 1), ("at", 0), ("size", 0)]
     columns = [
-        *by_kernel(document.labels, titles),
+        *_by_kernel(document.labels, titles),
         Column("variable", name=True),
     ]
     body = [_variable(one, numbers) for one in changed[:top]]
@@ -114,7 +113,7 @@ def variables(
         beside = [_neighbours(one) for one in changed[:top]]
         lines = [line for one in beside if one for line in units.wrap(units.printable(one), width)]
         parts.append([*joined(draw(f"{title}{numbers.title}", columns, body, width)), *lines])
-    told = rest(
+    told = _rest(
         "variables not shown",
         {
             "more": len(changed) - top,
@@ -157,3 +156,19 @@ def _resized(row: VariableRow) -> list[str]:
             sizes.setdefault(one.name, {})[one.size] = None
     changed = {name: list(some) for name, some in sizes.items() if len(some) > 1}
     return [f"{name} {' -> '.join(map(str, some))} bytes" for name, some in changed.items()]
+
+
+def _by_kernel(labels: Sequence[str], titles: Sequence[tuple[str, int]]) -> list[Column]:
+    """The same columns for each kernel, a title and how well a reader can do without it."""
+    several = len(labels) > 2
+    return [
+        Column(title, group=label, part=part if several else None, spare=spare)
+        for part, label in enumerate(labels)
+        for title, spare in titles
+    ]
+
+
+def _rest(title: str, numbers: Mapping[str, int]) -> list[list[str]]:
+    """A line that says how many are not shown, and which; nothing where all are."""
+    told = [f"{number:,} {what}" for what, number in numbers.items() if number > 0]
+    return [[f"{title}: {', '.join(told)}"]] if told else []

@@ -6,7 +6,7 @@ from shlex import quote
 from profdiff.base import units
 from profdiff.forms.columns import MIN_WIDTH
 from profdiff.forms.numbers import Numbers
-from profdiff.reports.recorded_layout import code, data
+from profdiff.reports.recorded_layout import data
 from profdiff.views.recorded_layout.records import RecordedLayout
 
 
@@ -27,8 +27,6 @@ def render(
         *([[_missing(document, specs)]] if document.no_data else []),
         *data.types(document, numbers, width, top),
         *data.variables(document, numbers, width, top),
-        *code.functions(document, numbers, width, top),
-        *code.loops(document, numbers, width, top),
         [_legend(document)],
     ]
     lines: list[str] = []
@@ -59,6 +57,5 @@ def _legend(document: RecordedLayout) -> str:
     return (
         f"Sizes and offsets are in bytes; line: the cache line of {document.line_size} bytes, of "
         "fields counted from 0, if the object is aligned to one; at: how far behind the start of a "
-        "line it begins; lines: how many the executed instructions lie in, of at least as many as "
-        "their bytes need (least). Where something lies does not tell what it costs."
+        "line it begins. Where something lies does not tell what it costs."
     )

@@ -1,1 +1,1 @@
-"""Where the data and the code of a recording lie, ``profdiff.recorded-layout/1``."""
+"""Where the data of a recording lies, ``profdiff.recorded-layout/1``."""

@@ -85,66 +85,10 @@ class VariableRow(Record, frozen=True):
         return len(known) > 1 or any([*self.came.values(), *self.went.values()])
 
 
-class CodePlace(Record, frozen=True):
-    """Code on one kernel. ``count``: instructions that executed in it. ``size``: bytes of the
-    function's symbols, and ``at``: how many bytes behind the start of a line it begins; None where
-    only what executed is known. ``executed``: bytes that executed; ``lines``: how many lines they
-    lie in, and ``least``: in how few they could."""
-
-    count: int
-    size: int | None
-    at: int | None
-    executed: int
-    lines: int
-    least: int
-
-
-class LoopPlace(Record, frozen=True):
-    """A loop on one kernel. ``turns``: how often it led back to its head, which begins ``at`` bytes
-    behind the start of a line, and ``offset`` bytes behind its symbol's. ``executed``, ``lines``
-    and ``least``: as those of code. ``function``: whose instruction the head is."""
-
-    turns: int
-    at: int
-    offset: int
-    executed: int
-    lines: int
-    least: int
-    function: str
-    file: str
-    line: int
-
-
-class LoopRow(Record, frozen=True):
-    """The same loop of each kernel."""
-
-    places: dict[str, LoopPlace | None]
-
-    @property
-    def changed(self) -> bool:
-        """Whether it takes another number of lines on some kernel, or is not there."""
-        return len({one and one.lines for one in self.places.values()}) > 1
-
-
-class FunctionRow(Record, frozen=True):
-    """A function of the kernel with what is inlined into it."""
-
-    name: str
-    places: dict[str, CodePlace | None]
-    loops: list[LoopRow]
-
-    @property
-    def changed(self) -> bool:
-        """Whether its size, its place within a line or its number of lines differs."""
-        places = self.places.values()
-        return len({one and (one.size, one.at, one.lines) for one in places}) > 1
-
-
 class RecordedLayout(Record, frozen=True):
     """``setting``: the point of the sweep, "" for the only one; ``ops``: what counts are of, None
-    if unknown. ``no_data`` and ``no_code``: why accesses, or the code around what executed, are not
-    known of some kernels. ``loops``: whether loops are known. Types, variables and functions stand
-    with those first that were accessed or executed most, functions also with the largest delta."""
+    if unknown. ``no_data``: why accesses are not known of some kernels. Types and variables stand
+    with those first that were accessed most."""
 
     schema: Literal["profdiff.recorded-layout/1"]
     profdiff: str
@@ -155,9 +99,6 @@ class RecordedLayout(Record, frozen=True):
     no_data: dict[str, str]
     types: list[TypeRow]
     variables: list[VariableRow]
-    no_code: dict[str, str]
-    loops: bool
-    functions: list[FunctionRow]
 
 
 def schema() -> dict[str, Any]:
