@@ -91,12 +91,6 @@ from profdiff.session.held import held
     help="Show also instructions that ran less than 1% as often as the function's hottest.",
 )
 @click.option("--addresses", is_flag=True, help="Show the addresses of instructions.")
-@click.option(
-    "--side-by-side/--one-column",
-    default=None,
-    help="Show each kernel's code in a column of its own, or all code in one.  [default: side by "
-    "side where there is room]",
-)
 @PER_OP
 @WIDTH
 @ASCII
@@ -114,7 +108,6 @@ def annotate(
     context: int | None,
     cold: bool,
     addresses: bool,
-    side_by_side: bool | None,
     per_op: bool | None,
     width: int | None,
     ascii_only: bool,
@@ -141,7 +134,7 @@ def annotate(
     else:
         (only,) = recording.sessions().values()
         made = partial(annotated.of_session, only, wanted, per_op=per_op)
-    layout = Layout(by, side_by_side, context, addresses, cold)
+    layout = Layout(by, context, addresses, cold)
     asked = Asked(per_op=per_op, width=width, ascii_only=ascii_only, layout=layout)
     subject = Subject(recording, cache(made), asked)
     write_forms(FORMS, targets(FORMS, forms) or {"text": "-"}, subject)

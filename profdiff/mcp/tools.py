@@ -73,7 +73,7 @@ class Tools:
         code = self._session(session, at, cell).annotate(
             function, kernels=kernels or (), inlined_at=inlined_at or None
         )
-        layout = Layout("line" if by == "line" else "instruction", side_by_side=False)
+        layout = Layout("line" if by == "line" else "instruction")
         lines = render(code, Asked(width=_WIDTH, layout=layout))
         text = "\n".join(line.text for line in lines)
         return answer(text, "name one of `kernels`, or `inlined_at`, or ask `by` line")

@@ -20,12 +20,10 @@ Found = TypeVar("Found")
 
 
 class Layout(NamedTuple):
-    """How code is shown. ``side_by_side``: None means where there is room; ``context``: so many
-    never-executed lines around an executed one; ``cold``: with the instructions that carry none of
-    the cost."""
+    """How code is shown. ``context``: so many never-executed lines around an executed one;
+    ``cold``: with the instructions that carry none of the cost."""
 
     by: Literal["instruction", "line"] = "instruction"
-    side_by_side: bool | None = None
     context: int | None = None
     addresses: bool = False
     cold: bool = False

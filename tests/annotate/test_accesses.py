@@ -103,12 +103,6 @@ def test_behind_each_instruction_stands_what_it_accesses() -> None:
     assert "semicolon" not in " ".join(text(plain))
 
 
-def test_side_by_side_each_kernel_has_its_own_names() -> None:
-    (line,) = (one for one in text(example(), 140) if "(%rcx)" in one)
-    assert line.count("; vma.flags") == 2 and line.endswith("; vma.flags.bits")
-    assert " / " not in line
-
-
 def test_where_there_is_no_room_names_are_shorter_and_then_gone() -> None:
     long = access(type="a_struct_with_a_long_name", field="and_a_field_with_a_long_name")
     code = {"a": On(A, "mov    0x20(%rdi),%rax", 10, 10, accesses=[long])}

@@ -86,7 +86,7 @@ def test_a_place(recorded: Path) -> None:
     data = annotated(recorded, "commit_anon_folio_batch")
     chain = data["places"][0]["chain"]
     assert len(chain) > 1
-    wide = ("--ascii", "--one-column", "--width", "300")
+    wide = ("--ascii", "--width", "300")
     shown = profdiff("annotate", recorded, "commit_anon_folio_batch", *wide).stdout
     assert " -> ".join(chain) in shown
     for place in (chain[0], " -> ".join(chain), " → ".join(chain), ">".join(chain)):

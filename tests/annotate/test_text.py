@@ -112,7 +112,7 @@ def test_a_call_executes_no_inlined_copies() -> None:
     assert " per call" not in "\n".join(text(replace(shown, places=[copies])))
 
 
-def test_one_column() -> None:
+def test_the_code() -> None:
     lines = text(loop())
     start = next(number for number, line in enumerate(lines) if line.endswith("  code"))
     end = lines.index("", start)
@@ -150,19 +150,6 @@ def test_one_column() -> None:
         assert part in legend
 
 
-def test_side_by_side() -> None:
-    lines = text(loop(), 150)
-    assert lines == text(loop(), 150, side_by_side=True) != text(loop(), 150, side_by_side=False)
-    (changed,) = (line for line in lines if "$0x8," in line)
-    assert re.fullmatch(
-        r"10\.00  │  ~ mov    \$0x8,%edx +16\.00 +\+6\.00  │  ~ mov    \$0x10,%edx", changed
-    )
-    (only,) = (line for line in lines if "lea " in line)
-    assert re.fullmatch(r" +│ +16\.00  \+16\.00  │  \+ lea    -0x1\(%r8\),%r9d", only)
-    (jump,) = (line for line in lines if "jne " in line)
-    assert "jne    +0x8  taken 90.0%  " in jump and jump.endswith("jne    +0x8  taken 87.5%")
-
-
 def test_by_line() -> None:
     lines = text(loop(), by="line")
     assert "42.00  66.00  +24.00  mm/x.c" in lines
@@ -183,8 +170,6 @@ def test_whole_counts() -> None:
 def test_addresses() -> None:
     (jump,) = (line for line in text(loop(), addresses=True) if "jne " in line)
     assert "81200018  jne    +0x8" in jump
-    (jump,) = (line for line in text(loop(), 160, addresses=True) if "jne " in line)
-    assert "81100018  jne" in jump and "81200018  jne" in jump
 
 
 def test_context() -> None:
@@ -228,14 +213,13 @@ def test_a_copy_has_all_of_its_functions_of_each_kernel() -> None:
     shown = annotation(["base", "new"], [row("same", own)], chains=[[*chain, "f"]])
     other = replace(shown.places[0], chains={"base": ["g", "f"], "new": [*chain, "f"]})
     both_chains = replace(shown, places=[other])
-    for width, beside in ((60, False), (100, False), (140, True)):
-        lines = text(shown, width, side_by_side=beside)
+    for width in (60, 100, 140):
+        lines = text(shown, width)
         end = next(number for number, line in enumerate(lines) if "line 3" in line)
         names = "".join(lines[:end]).split()
-        assert all(names.count(name) == 1 + beside for name in chain)
-        lines = text(both_chains, width, side_by_side=beside)
-        whole = "".join(lines)
-        assert ("new: function_number_0" in whole) is not beside
+        assert all(names.count(name) == 1 for name in chain)
+        whole = "".join(text(both_chains, width))
+        assert "new: function_number_0" in whole
         assert "g → f, mm/x.c" in whole and all(whole.count(name) == 1 for name in chain)
 
 
@@ -271,7 +255,6 @@ def test_samples_stand_beside_their_shares() -> None:
     assert "  base     new   delta  samples  code" in lines
     assert " 75.0%  100.0%  +6,000      3/9    mov    %rax,%rbx" in lines
     assert " 25.0%          -1,000      1/-  - ret" in lines
-    assert any(line.startswith("75.0% (3)    mov") for line in text(shown, side_by_side=True))
 
 
 def test_names_of_strangers_do_nothing() -> None:
@@ -296,8 +279,6 @@ def test_colour_is_on_what_it_is_about() -> None:
         "ud2"
     ] * 2
     assert "                         line 11/16:     old = *p;" in coloured(lines, "source")
-    beside = coloured(render(loop(), Asked(width=150)), "more")
-    assert "10.00  " in beside and "  16.00   +6.00  " in [f"  {one.lstrip()}" for one in beside]
 
 
 _counts = st.integers(-3, 10**12)
@@ -336,19 +317,18 @@ def _annotations(draw: st.DrawFn) -> Annotation:
     _annotations(), st.integers(60, 200), st.booleans(), st.sampled_from(["instruction", "line"])
 )
 def test_it_fits(shown: Annotation, width: int, ascii_only: bool, by: str) -> None:
-    for beside in (None, False):
-        lines = text(shown, width, ascii_only=ascii_only, by=by, side_by_side=beside)
-        wide = max(map(units.width, lines))
-        # Numbers are never cut, and code keeps what is needed to tell it.
-        assert wide <= width or wide <= 16 + sum(15 * 2 + 4 for _ in shown.labels)
-        assert all(line == line.rstrip() for line in lines)
-        assert not ascii_only or "".join(lines).isascii()
+    lines = text(shown, width, ascii_only=ascii_only, by=by)
+    wide = max(map(units.width, lines))
+    # Numbers are never cut, and code keeps what is needed to tell it.
+    assert wide <= width or wide <= 16 + sum(15 * 2 + 4 for _ in shown.labels)
+    assert all(line == line.rstrip() for line in lines)
+    assert not ascii_only or "".join(lines).isascii()
 
 
 @given(_annotations(), st.sampled_from(["instruction", "line"]))
 def test_the_counts_that_are_printed_add_up(shown: Annotation, by: str) -> None:
     """Also where operands differ, and a row takes more than one line."""
-    lines = text(shown, 4_000, by=by, side_by_side=False, per_op=False, context=100)
+    lines = text(shown, 4_000, by=by, per_op=False, context=100)
     head = max(number for number, line in enumerate(lines) if line.endswith("  code"))
     labels = shown.labels
     ends = {label: lines[head].index(label) + len(label) for label in labels}

@@ -84,7 +84,7 @@ SAME: list[tuple[str, dict[str, Any], list[str]]] = [
     (
         "annotate",
         {"session": "s.profdiff", "function": "prot_commit_flush_ptes", "kernels": ["new"]},
-        ["annotate", "s.profdiff", "prot_commit_flush_ptes", "--kernel", "new", "--one-column"],
+        ["annotate", "s.profdiff", "prot_commit_flush_ptes", "--kernel", "new"],
     ),
 ]
 # And those that have its error.

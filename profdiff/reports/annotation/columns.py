@@ -1,6 +1,5 @@
-"""Listings as tables: the code of all kernels in one column, or side by side."""
+"""Listings as tables, with the code of all kernels in one column."""
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,9 +19,8 @@ _PREFIXES = {"lock", "rep", "repz", "repnz", "notrack", "bnd", "data16", "xacqui
 # How many arrows stand side by side, where there is room for them and where there is not.
 _TRACKS, _FEW_TRACKS = 5, 3
 _ROOMY = 90
-# What an instruction needs, and code beside other code, to be read.
+# What an instruction needs to be read.
 _LEAST_CODE = 24
-BESIDE = 46
 # What must be left of an instruction that is cut before how often it jumped.
 _LEAST_CUT = 12
 _TAKEN = "  taken "
@@ -54,11 +52,11 @@ class _Texts(NamedTuple):
     left_out: int
 
 
-def one_column(figures: Figures, shown: Sequence[Listing], look: Look) -> Drawn:
+def listing_table(figures: Figures, shown: Sequence[Listing], look: Look) -> Drawn:
     """A line for each instruction; where operands differ, one for each kernel's."""
     numbers = [_numbers(figures, entry) for listing in shown for entry in listing.entries]
-    shown = _titled(shown, _room(figures, numbers, look), look, beside=False)
-    texts = _texts(figures, shown, figures.labels, look)
+    shown = _titled(shown, _room(figures, numbers, look), look)
+    texts = _texts(figures, shown, look)
     entries = [entry for listing in shown for entry in listing.entries]
     lines = _lines(figures, entries, texts.cells, look)
     return Drawn(lines, texts.arrows, texts.left_out)
@@ -90,79 +88,37 @@ def _room(figures: Figures, numbers: Sequence[Sequence[str]], look: Look) -> int
     return max(look.width - _used(figures.columns, numbers), _LEAST_CODE)
 
 
-def _titled(shown: Sequence[Listing], room: int, look: Look, *, beside: bool) -> list[Listing]:
-    """With the line of each copy broken where there is no room for all of its functions. In one
-    column, copies that other functions lead to on other kernels have a title for each."""
+def _titled(shown: Sequence[Listing], room: int, look: Look) -> list[Listing]:
+    """With the line of each copy broken where there is no room for all of its functions. Copies
+    that other functions lead to on other kernels have a title for each."""
     return [
-        listing._replace(entries=[*_title(listing, room, look, beside), *listing.entries[1:]])
+        listing._replace(entries=[*_title(listing, room, look), *listing.entries[1:]])
         for listing in shown
     ]
 
 
-def _title(listing: Listing, room: int, look: Look, beside: bool) -> list[ListingLine]:
+def _title(listing: Listing, room: int, look: Look) -> list[ListingLine]:
     head, own = listing.entries[0], listing.place.chains
     texts = head.texts
-    if not beside:
-        named = {text: [one for one in own if texts[one] == text] for text in texts.values()}
-        kernels = [f"{', '.join(on)}: {text}" for text, on in named.items() if on]
-        told = kernels if len(kernels) > 1 else [next(iter(texts.values()))]
-        lines = [line for text in told for line in units.wrap(_plain(text, look), room, 2)]
-        rows = [dict.fromkeys(texts, line) for line in lines]
-    else:
-        wrapped = {one: units.wrap(_plain(text, look), room, 2) for one, text in texts.items()}
-        most = range(max(map(len, wrapped.values())))
-        rows = [{one: own[at] for one, own in wrapped.items() if at < len(own)} for at in most]
+    named = {text: [one for one in own if texts[one] == text] for text in texts.values()}
+    kernels = [f"{', '.join(on)}: {text}" for text, on in named.items() if on]
+    told = kernels if len(kernels) > 1 else [next(iter(texts.values()))]
+    lines = [line for text in told for line in units.wrap(_plain(text, look), room, 2)]
+    rows = [dict.fromkeys(texts, line) for line in lines]
     return [replace(head, texts=rows[0]), *(ListingLine("place", row) for row in rows[1:])]
 
 
-def side_by_side(figures: Figures, shown: Sequence[Listing], look: Look) -> Drawn:
-    """A line for each row, with every kernel's count and code."""
-    base, *others = labels = figures.labels
-    entries = [entry for listing in shown for entry in listing.entries]
-    counts = {
-        label: _widest([label, *(_count(figures, label, entry) for entry in entries)])
-        for label in labels
-    }
-    deltas = {
-        label: _widest(["delta", *(figures.delta(label, entry.whole) for entry in entries)])
-        for label in others
-    }
-    first = counts[base] + 4
-    other = max((counts[label] + deltas[label] + 6 for label in others), default=0)
-    # The base and one more kernel at least; the others' code follows in tables below.
-    more = (look.width - first - BESIDE) // (other + BESIDE)
-    more = max(min(more, len(others)), min(len(others), 1))
-    room = max((look.width - first - more * other) // (1 + more), _LEAST_CODE)
-    shown = _titled(shown, room, look, beside=True)
-    entries = [entry for listing in shown for entry in listing.entries]
-    columns: list[Column] = []
-    cells: list[list[str]] = []
-    arrows, left_out = False, 0
-    for part, label in enumerate(labels):
-        texts = _texts(figures, shown, [label], look)
-        arrows, left_out = arrows or texts.arrows, left_out + texts.left_out
-        own = None if label == base or len(labels) == 2 else part
-        columns += [Column(label, part=own), Column(_CODE.ljust(room), part=own)]
-        cut = _fitted(entries, texts.cells, [label], room, look)
-        count = [_count(figures, label, entry) for entry in entries]
-        cells += [count, [f"{text}{' ' * (room - units.width(text))}" for text in cut]]
-        if label != base:
-            columns.insert(-1, Column("delta", part=own))
-            cells.insert(-1, [figures.delta(label, entry.whole) for entry in entries])
-    rows = [list(row) for row in zip(*cells, strict=True)]
-    lines = _styled(figures, entries, draw("", columns, rows, look.width), room)
-    return Drawn(lines, arrows, left_out)
-
-
-def _texts(figures: Figures, shown: Sequence[Listing], labels: Sequence[str], look: Look) -> _Texts:
-    """Each entry as ``labels`` have it: arrows, sign, instruction."""
+def _texts(figures: Figures, shown: Sequence[Listing], look: Look) -> _Texts:
+    """Each entry: arrows, sign, instruction."""
     tracks = _TRACKS if look.width >= _ROOMY else _FEW_TRACKS
     cells: list[str] = []
     left_out = 0
     for listing in shown:
         entries = listing.entries
         found = jumps(
-            [entry.addresses for entry in entries], [entry.targets for entry in entries], labels
+            [entry.addresses for entry in entries],
+            [entry.targets for entry in entries],
+            figures.labels,
         )
         drawn = gutter(len(entries), found, tracks, ascii_only=look.ascii_only)
         left_out += drawn.left_out
@@ -170,18 +126,14 @@ def _texts(figures: Figures, shown: Sequence[Listing], labels: Sequence[str], lo
     entries = [entry for listing in shown for entry in listing.entries]
     wide = max(map(len, cells), default=0)
     texts = [
-        _text(figures, entry, labels, arrows.rjust(wide), look)
+        _text(figures, entry, arrows.rjust(wide), look)
         for entry, arrows in zip(entries, cells, strict=True)
     ]
     return _Texts(texts, any(map(str.strip, cells)), left_out)
 
 
-def _text(
-    figures: Figures, entry: ListingLine, labels: Sequence[str], arrows: str, look: Look
-) -> str:
-    own = [label for label in labels if label in entry.texts]
-    if not own:
-        return arrows.rstrip()
+def _text(figures: Figures, entry: ListingLine, arrows: str, look: Look) -> str:
+    own = [label for label in figures.labels if label in entry.texts]
     # For code that is the same on all kernels, as the newest has it.
     text = _plain(entry.texts[own[-1]], look)
     if entry.kind == "place":
@@ -215,12 +167,6 @@ def _numbers(figures: Figures, entry: ListingLine) -> list[str]:
     if entry.counts is None:
         return figures.nothing()
     return figures.cells(entry.counts, entry.samples, entry.whole)
-
-
-def _count(figures: Figures, label: str, entry: ListingLine) -> str:
-    cell = figures.count(label, entry.counts or {})
-    sampled = entry.samples or {}
-    return f"{cell} ({sampled[label]:,})" if sampled.get(label) else cell
 
 
 def _used(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
@@ -261,27 +207,21 @@ def _cut(entry: ListingLine, text: str, columns: int) -> str:
 
 
 def _styled(
-    figures: Figures, entries: Sequence[ListingLine], blocks: Sequence[Block], room: int = 0
+    figures: Figures, entries: Sequence[ListingLine], blocks: Sequence[Block]
 ) -> list[Styled]:
-    """The lines of a table of entries, with how they look. ``room``: of code that has more columns
-    behind it."""
+    """The lines of a table of entries, with how they look."""
     lines: list[Styled] = []
     for number, block in enumerate(blocks):
         lines += [Styled("")] if number else []
         lines += [Styled(text, [Span(0, len(text), "bold")]) for text in block.head]
-        # Code begins under its title and takes its room; numbers are what is left of it.
-        starts = [found.start() for found in re.finditer(rf"\b{_CODE}\b", block.head[-1])]
-        numbers = list(zip([0, *(start + room for start in starts)], starts, strict=False))
+        # Code begins under its title; numbers stand before it.
+        numbers = block.head[-1].rfind(_CODE)
         for entry, text in zip(entries, block.body, strict=True):
-            # For a table that goes on below: code of none of its kernels.
-            if text:
-                lines.append(Styled(text, _spans(figures, entry, len(text), numbers)))
+            lines.append(Styled(text, _spans(figures, entry, len(text), numbers)))
     return lines
 
 
-def _spans(
-    figures: Figures, entry: ListingLine, end: int, numbers: Sequence[tuple[int, int]]
-) -> list[Span]:
+def _spans(figures: Figures, entry: ListingLine, end: int, numbers: int) -> list[Span]:
     if entry.kind == "place":
         return [Span(0, end, "bold")]
     if entry.kind == "left out" or (not entry.executed and entry.kind == "code"):
@@ -295,4 +235,4 @@ def _spans(
     if not largest:
         return []
     look: Style = "more" if largest > 0 else "less"
-    return [Span(start, min(stop, end), look) for start, stop in numbers if start < end]
+    return [Span(0, min(numbers, end), look)]

@@ -57,12 +57,9 @@ class Listing(NamedTuple):
     entries: list[ListingLine]
 
 
-def listings(
-    annotation: Annotation, context: int, *, side_by_side: bool, cold: bool = False
-) -> list[Listing]:
+def listings(annotation: Annotation, context: int, *, cold: bool = False) -> list[Listing]:
     """The listings of the places, those with the largest delta first, then the most executed.
     ``context``: so many never-executed instructions are shown around each executed one.
-    ``side_by_side``: a line has the texts of all kernels, also where their operands differ.
     ``cold``: what executes less than a hundredth as often as the hottest instruction is shown, too,
     as if it were hot."""
     known = RowLines(annotation)
@@ -79,7 +76,7 @@ def listings(
             "place", _titles(place, file, annotation.labels), " ", place.self, place.self
         )
         near = _shown(rows, least, context)
-        own = _entries(annotation, known, place, rows, near, file, side_by_side=side_by_side)
+        own = _entries(annotation, known, place, rows, near, file)
         made.append(Listing(place, [head, *own]))
     return made
 
@@ -119,8 +116,6 @@ def _entries(
     rows: Sequence[Row],
     shown: Sequence[bool],
     file: str,
-    *,
-    side_by_side: bool,
 ) -> Iterator[ListingLine]:
     labels = annotation.labels
     last: Line | None = None
@@ -136,7 +131,7 @@ def _entries(
                 title = titled(line, labels, file) if line else "no line known"
                 yield ListingLine("source", dict.fromkeys(labels, title))
                 last = line
-            yield from (_whole if side_by_side else _split)(row, labels, place)
+            yield from _split(row, labels, place)
 
 
 def _hottest(row: Row) -> int:
@@ -196,12 +191,6 @@ def _sign(row: Row, labels: Sequence[str]) -> str:
     if labels[0] not in row.address:
         return "+"
     return "-" if len(labels) > 1 and len(row.address) == 1 else " "
-
-
-def _whole(row: Row, labels: Sequence[str], place: Place) -> Iterator[ListingLine]:
-    """One line for a row."""
-    own = [label for label in labels if label in row.address]
-    yield _code(row, own, place, _sign(row, labels), True)
 
 
 def _split(row: Row, labels: Sequence[str], place: Place) -> Iterator[ListingLine]:

@@ -8,14 +8,7 @@ from profdiff.base.terminal import Styled
 from profdiff.forms.columns import MIN_WIDTH
 from profdiff.forms.numbers import Numbers
 from profdiff.reports.annotation import lines as annotation_lines
-from profdiff.reports.annotation.columns import (
-    BESIDE,
-    Drawn,
-    Look,
-    line_table,
-    one_column,
-    side_by_side,
-)
+from profdiff.reports.annotation.columns import Drawn, Look, line_table, listing_table
 from profdiff.reports.annotation.figures import Figures
 from profdiff.reports.annotation.head import head
 from profdiff.reports.annotation.listing import ListingLine, listings
@@ -28,8 +21,6 @@ _CONTEXT = {"instruction": 2, "line": 0}
 # What differs in the texts of listings: a kernel's own number, a jump within the function.
 _NUMBERED = re.compile(r"^\S*(line |:)[\d-]+/")
 _WITHIN = re.compile(r"^\S+ +\+0x")
-# What two columns of counts and a delta take, with what stands between them.
-_NUMBERS = 36
 
 
 def render(annotation: Annotation, asked: Asked) -> list[Styled]:
@@ -44,19 +35,12 @@ def render(annotation: Annotation, asked: Asked) -> list[Styled]:
         entries = annotation_lines.entries(figures, context)
         drawn = line_table(figures, entries, look)
     else:
-        beside = _beside(annotation, layout, width)
-        shown = listings(annotation, context, side_by_side=beside, cold=layout.cold)
+        shown = listings(annotation, context, cold=layout.cold)
         entries = [entry for listing in shown for entry in listing.entries]
-        drawn = (side_by_side if beside else one_column)(figures, shown, look)
+        drawn = listing_table(figures, shown, look)
     lines = [*head(figures, width), Styled(""), *drawn.lines, Styled("")]
     lines += [Styled(text) for text in units.wrap(_legend(figures, entries, drawn, layout), width)]
     return [ascii_line(line) for line in lines] if asked.ascii_only else lines
-
-
-def _beside(annotation: Annotation, layout: Layout, width: int) -> bool:
-    if layout.side_by_side is None:
-        return len(annotation.labels) > 1 and width >= 2 * BESIDE + _NUMBERS
-    return layout.side_by_side
 
 
 def _legend(figures: Figures, entries: Sequence[ListingLine], drawn: Drawn, layout: Layout) -> str:
