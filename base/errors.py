@@ -34,7 +34,16 @@ class RunError(ProfdiffError):
 
 
 class SessionError(ProfdiffError):
-    """A session folder is missing, damaged, hostile, or of a newer schema."""
+    """A session folder is missing, damaged, hostile, or of another schema."""
+
+
+CONVERT = "convert it with scripts/convert-recordings of profdiff's source tree"
+"""What to do with a recording of an earlier format but to record again."""
+
+
+def other_format(path: object, found: object, read: object) -> str:
+    """What is said of a file of a recording whose format is not the one that is read."""
+    return f"{path} has format {found}, this profdiff reads {read}: record again, or {CONVERT}"
 
 
 class UndecidedError(ProfdiffError):

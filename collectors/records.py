@@ -80,14 +80,13 @@ class Window(Part, frozen=True):
 class Instructions(Part, frozen=True):
     """Instructions counted inside the window, by the half of the address space they ran in. A
     repeated string instruction (``rep movsb``) counts once; ``each_iteration``: the sum of both
-    with its iterations counted, None if ``kernel`` and ``user`` have them (older recordings).
-    ``beside``: those that ran beside the workload (interrupts, threads of the kernel), which the
-    others leave out; None if ``kernel`` has them (no call tree, older recordings).
+    with its iterations counted. ``beside``: those that ran beside the workload (interrupts, threads
+    of the kernel), which the others leave out; None if ``kernel`` has them (no call tree).
     ``interrupts``: how many came, None if that is not known."""
 
     kernel: Count
     user: Count
-    each_iteration: Count | None = None
+    each_iteration: Count
     beside: Count | None = None
     interrupts: Count | None = None
 
@@ -117,12 +116,6 @@ class Qemu(Part, frozen=True):
     virtual_clock: bool = False
     reads_registers: bool = False
     without: list[Text] = []
-
-    @property
-    def tells_execution(self) -> bool:
-        """Whether the plugin knew which of several vCPUs executed, and at which address. With
-        plugin API 2 and later, QEMU itself may tell it for which vCPU and address it translated."""
-        return self.plugin_api is None or self.plugin_api < 2 or self.reads_registers
 
 
 class Node(Part, frozen=True):

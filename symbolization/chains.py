@@ -13,7 +13,7 @@ from profdiff.symbolization import column_file
 from profdiff.symbolization.places import CODE, KERNEL_HALF, Places, place_keys, rows_of
 
 FORMAT = 3
-"""Version of the file that `Chains.save` writes; 1 had no ``code``, both no ``blind``."""
+"""Version of the file that `Chains.save` writes."""
 
 VMLINUX = "vmlinux"
 """The object of the kernel's own functions."""
@@ -177,15 +177,12 @@ class Chains(msgspec.Struct, frozen=True):
     def of_columns(cls, columns: Mapping[str, NDArray[np.generic]]) -> "Chains":
         """What has these columns. Raises ValueError where they are not chains."""
         values: dict[str, object] = {}
-        column_file.need(columns, {*DTYPES} - OPTIONAL)
+        column_file.need(columns, DTYPES)
         for name, column in columns.items():
             if name in ("strings", "reasons"):
                 values[name] = column_file.texts(column)
             elif name in ("blind", "unread"):
                 values[name] = column_file.texts(column)[1:]
-            elif name == "inlines_visible":
-                # Older versions told the kernel alone.
-                values["blind"] = [] if column[0] else [VMLINUX]
             else:
                 values[name] = column
         chains = cls(**values)  # type: ignore[arg-type]
@@ -208,7 +205,7 @@ class Chains(msgspec.Struct, frozen=True):
             columns = column_file.read(path, {"format": np.dtype(np.uint32), **DTYPES})
             column_file.need(columns, ("format",))
             version = int(columns.pop("format")[0])
-            if version not in (1, 2, FORMAT):
+            if version != FORMAT:
                 raise ValueError(f"format {version} instead of {FORMAT}")
             return cls.of_columns(columns)
         except OSError as error:
@@ -229,10 +226,6 @@ _OTHERS: dict[str, np.dtype[np.generic]] = {
     "code": CODE,
 }
 DTYPES: dict[str, np.dtype[np.generic]] = {
-    **{name: _OTHERS.get(name, np.dtype(np.uint32)) for name in Chains.__struct_fields__},
-    "inlines_visible": np.dtype(np.bool_),
+    name: _OTHERS.get(name, np.dtype(np.uint32)) for name in Chains.__struct_fields__
 }
 """The types of the columns."""
-
-OPTIONAL = frozenset({"code", "blind", "unread", "inlines_visible"})
-"""Columns that not every version has."""

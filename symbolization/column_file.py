@@ -5,7 +5,7 @@ import os
 import re
 import struct
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -77,13 +77,13 @@ def read(path: Path, dtypes: Mapping[str, np.dtype[np.generic]]) -> Columns:
     return columns
 
 
-def load(path: Path, made: Callable[[Columns], Made], dtypes: Dtypes, optional: Set[str]) -> Made:
-    """What ``made`` makes of a file's columns, all of which must be there but the ``optional``
-    ones. Raises SessionError where it is missing or damaged, also for what ``made`` says of columns
-    that do not fit, by ``damage()``."""
+def load(path: Path, made: Callable[[Columns], Made], dtypes: Dtypes) -> Made:
+    """What ``made`` makes of a file's columns, all of which must be there. Raises SessionError
+    where it is missing or damaged, also for what ``made`` says of columns that do not fit, by
+    ``damage()``."""
     try:
         columns = read(path, dtypes)
-        need(columns, dtypes.keys() - optional)
+        need(columns, dtypes)
         return made(columns)
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error

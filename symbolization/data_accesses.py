@@ -14,8 +14,7 @@ from profdiff.symbolization import column_file
 from profdiff.symbolization._native import access_kinds, access_reasons
 
 FORMAT = 2
-"""Version of the file that `DataAccesses.save` writes. Format 1 has no ``origins``
-and no ``layout_alignment``."""
+"""Version of the file that `DataAccesses.save` writes."""
 
 KINDS: tuple[str, ...] = tuple(access_kinds())
 """What may be accessed, by code. *field*: of a struct or union behind a pointer; *global* and
@@ -176,14 +175,9 @@ class DataAccesses(msgspec.Struct, frozen=True):
         """
         try:
             columns = column_file.read(path, _KEPT)
-            column_file.need(columns, ("format",))
-            format_ = int(columns.pop("format")[0])
-            if format_ == 1:
-                columns.setdefault("origins", np.zeros_like(columns["nested"]))
-                columns.setdefault("layout_alignment", np.zeros_like(columns["layout_size"]))
-            elif format_ != FORMAT:
+            column_file.need(columns, _KEPT)
+            if int(columns.pop("format")[0]) != FORMAT:
                 raise ValueError("another format")
-            column_file.need(columns, [name for name in _KEPT if name != "format"])
             strings, thing = column_file.texts(columns.pop("strings")), columns.pop("thing")
             for name in _THINGS:
                 columns[name] = columns[name][thing]

@@ -102,7 +102,6 @@ def joined_code(every: Sequence[KernelCode]) -> KernelCode:
         number.append(own[one.reference_name] if len(own) else one.reference_name)
         offset.append(one.reference_offset)
     known, first = np.unique(np.concatenate(reference), return_index=True)
-    marked = [one.statements for one in every if one.statements]
     return KernelCode(
         architecture=every[0].architecture,
         start=np.array([address for address, _ in found], np.uint64),
@@ -113,7 +112,7 @@ def joined_code(every: Sequence[KernelCode]) -> KernelCode:
         reference=known,
         reference_name=np.concatenate(number)[first],
         reference_offset=np.concatenate(offset)[first],
-        statements=joined_statements(marked) if len(marked) == len(every) else None,
+        statements=joined_statements([one.statements for one in every]),
     )
 
 

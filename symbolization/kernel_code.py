@@ -19,7 +19,7 @@ from profdiff.symbolization._native import (
     disassemble,
     split_code,
 )
-from profdiff.symbolization.chains import DTYPES, OPTIONAL, Chains
+from profdiff.symbolization.chains import DTYPES, Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols
 from profdiff.symbolization.loaded_parts import LoadedPart, loaded_parts
 from profdiff.symbolization.merge import Merge
@@ -59,8 +59,7 @@ class KernelCode(msgspec.Struct, frozen=True):
     """R ranges of code in one boot, each of one ELF symbol or of several that overlap.
 
     ``architecture``: its name. ``start``: uint64[R], rising; ``size``: uint32[R], in bytes;
-    ``text``: uint8, their bytes one behind the other. ``statements``: None in files of earlier
-    versions. ``chains``: of stretches, whose instructions
+    ``text``: uint8, their bytes one behind the other. ``chains``: of stretches, whose instructions
     have one chain: each reaches from its address to the next one, or to the end of its range, and
     one begins at each range. ``reference``: uint64[A], rising: addresses that the code refers to,
     with ``names[reference_name]`` as the symbol, ``reference_offset`` bytes before.
@@ -75,7 +74,7 @@ class KernelCode(msgspec.Struct, frozen=True):
     reference: NDArray[np.uint64]
     reference_name: NDArray[np.uint32]
     reference_offset: NDArray[np.uint64]
-    statements: Statements | None = None
+    statements: Statements
 
     def ranges_of(self, address: NDArray[np.uint64]) -> NDArray[np.int64]:
         """The range that each address lies in; -1: none."""
@@ -123,8 +122,7 @@ class KernelCode(msgspec.Struct, frozen=True):
             "reference_offset": self.reference_offset,
         }
         chains = {f"{_CHAINS}{name}": one for name, one in self.chains.columns().items()}
-        statements = self.statements.columns() if self.statements else {}
-        column_file.write(path, {**columns, **chains, **statements})
+        column_file.write(path, {**columns, **chains, **self.statements.columns()})
 
     @staticmethod
     def load(path: Path) -> "KernelCode":
@@ -133,10 +131,10 @@ class KernelCode(msgspec.Struct, frozen=True):
         Raises SessionError when the file is missing, damaged or of another version.
         """
         wanted = {**_OWN, **{f"{_CHAINS}{name}": dtype for name, dtype in DTYPES.items()}}
-        optional = {f"{_CHAINS}{name}" for name in OPTIONAL}
+        wanted |= Statements.dtypes()
         try:
-            columns = column_file.read(path, {**wanted, **Statements.dtypes()})
-            column_file.need(columns, wanted.keys() - optional)
+            columns = column_file.read(path, wanted)
+            column_file.need(columns, wanted)
             if int(columns["format"][0]) != FORMAT:
                 raise ValueError(f"format {columns['format'][0]} instead of {FORMAT}")
             found = KernelCode(
@@ -185,14 +183,14 @@ def kernel_code(
     try:
         parts = list(loaded_parts(symbols, kallsyms, places, address, cache))
         found = [piece for part in parts for piece in _pieces(part, address)]
+        if not found:
+            return None
         found.sort()
         start = np.array([start for start, _ in found], np.uint64)
         size = np.array([len(text) for _, text in found], np.uint32)
-        marked = statements(parts, start, size) if found else None
+        marked = statements(parts, start, size)
     except NativeError as error:
         raise InputError(str(error)) from error
-    if not found:
-        return None
     text = np.frombuffer(b"".join(text for _, text in found), np.uint8)
     every, code = _swept(architecture, start, size, text, np.arange(len(start)))
     chains = _resolved(every, places, symbols, cache)

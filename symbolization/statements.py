@@ -44,10 +44,8 @@ class Statements(msgspec.Struct, frozen=True):
         return dict(_DTYPES)
 
     @staticmethod
-    def of_columns(columns: column_file.Columns) -> "Statements | None":
-        """None where a file has none, as those of earlier versions. Raises ValueError."""
-        if not _DTYPES.keys() <= columns.keys():
-            return None
+    def of_columns(columns: column_file.Columns) -> "Statements":
+        """What has these columns. Raises ValueError."""
         found = Statements(
             columns["statement"].astype(np.uint64),
             columns["statement_file"].astype(np.uint32),

@@ -90,14 +90,13 @@ def encoded(
     ops: int = OPS,
     line_size: int = 64,
     instructions: int = 100 * OPS,
-    version: int = 3,
 ) -> bytes:
-    """What the plugin writes, or wrote."""
+    """What the plugin writes."""
     known = {_key(site): number for number, site in enumerate(sites(made))}
     tables = {
         "vcpu": np.zeros(vcpus, files._VCPU),
         "place": np.zeros(len(known), files._PLACE),
-        "line": np.zeros(len(made), files._LINES[version]),
+        "line": np.zeros(len(made), files._LINE),
         "touch": np.zeros(0, files._TOUCH),
         "access": np.zeros(sum(len(line.on) for line in made), files._ACCESS),
         "hold": np.zeros(sum(len(line.holds) for line in made), files._HOLD),
@@ -114,7 +113,7 @@ def encoded(
             line.user | 2 * bool(line.lines),
             *(line.transfers, line.read_fetches, line.write_fetches, line.upgrades),
             *line.range,
-            *([line.address if line.user else 0] if version > 2 else []),
+            line.address if line.user else 0,
         )
         for one in line.on:
             flags = one.store | 2 * one.locked | 4 * one.repeated
@@ -128,7 +127,7 @@ def encoded(
             of = number, taken, released, call, each.offset, 0
             tables["hold"][hold] = (*of, each.times, each.instructions)
             hold += 1
-    head = struct.pack("<8sIIII", b"PDSHARED", version, 2, line_size, 1)
+    head = struct.pack("<8sIIII", b"PDSHARED", 3, 2, line_size, 1)
     head += struct.pack("<9Q", 1, 1, 0, *map(len, tables.values()))
     return head + b"".join(table.tobytes() for table in tables.values())
 

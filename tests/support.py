@@ -284,7 +284,7 @@ def error_line(result: subprocess.CompletedProcess[str]) -> str:
 
 
 def unclaimed(session: Path) -> Path:
-    """Leave out the checksums of a session, as a stranger or an older version does: its readers
+    """Leave out the checksums of a session, as another program does: its readers
     need to bear any file."""
     path = session / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"checksums": {}, "checksum": None}))

@@ -4,11 +4,9 @@ with what exact recordings leave at every point of a sweep, and without a guest.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-from msgspec.structs import replace
-from synthetic import Row, chains, frame, manifest
+from synthetic import Row, frame, manifest
 from synthetic_experiment import ICOUNT
-from synthetic_session import counts_file
+from synthetic_session import counts_file, resolved_rows
 
 from profdiff.session import manifest as m
 from profdiff.session.kinds import ARCHITECTURE, PartKind
@@ -31,10 +29,7 @@ def part(
     known = []
     runs: list[m.Run] = []
     for kernel in described.kernels:
-        unsorted = chains(kernels[kernel.label])
-        order = np.argsort(unsorted.address)
-        rows = [kernels[kernel.label][at] for at in order]
-        resolved = replace(chains(rows), address=unsorted.address[order])
+        rows, resolved = resolved_rows(kernels[kernel.label])
         resolved.save(folder / f"symbols/{kernel.label}.npz")
         known.append(m.replace(kernel, symbols=f"symbols/{kernel.label}.npz"))
         for point in range(len(points)):

@@ -1,18 +1,17 @@
 """Small made-up sessions on disk, with what an exact recording leaves, and without a guest."""
 
-import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from counts_bytes import counts_bytes
 from msgspec.structs import replace
 from synthetic import Row, chains, example, manifest
 
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
-
-_HEADER = struct.Struct("<8sIIQQQQ")
-_RECORD = struct.Struct("<QQB15s")
+from profdiff.symbolization.chains import Chains
+from profdiff.symbolization.places import CODE, KERNEL_HALF
 
 
 def exact_session(
@@ -30,11 +29,7 @@ def exact_session(
     for run in described.runs:
         place = folder / "runs" / run.id
         place.mkdir(parents=True)
-        # As symbolization leaves them: sorted by address.
-        unsorted = chains(rows[run.kernel])
-        order = np.argsort(unsorted.address)
-        ordered = [rows[run.kernel][at] for at in order]
-        resolved = replace(chains(ordered), address=unsorted.address[order])
+        ordered, resolved = resolved_rows(rows[run.kernel])
         resolved.save(folder / f"symbols/{run.kernel}.npz")
         counted = [row[3][0] for row in ordered]
         records = list(zip(resolved.address.tolist(), counted, strict=True))
@@ -47,14 +42,21 @@ def exact_session(
     return session
 
 
+def resolved_rows(rows: Sequence[Row]) -> tuple[list[Row], Chains]:
+    """Rows with their chains as ``record`` keeps them: sorted by address, with the code of places
+    in user space."""
+    unsorted = chains(rows)
+    order = np.argsort(unsorted.address)
+    ordered = [rows[at] for at in order]
+    address = unsorted.address[order]
+    code = np.frombuffer(b"\x01\x90".ljust(16, b"\0") * int((address < KERNEL_HALF).sum()), CODE)
+    return ordered, replace(chains(ordered), address=address, code=code)
+
+
 def counts_file(
     records: Sequence[tuple[int, int]], codes: Mapping[int, bytes] | None = None
 ) -> bytes:
     """What the plugin writes: addresses with their counts. ``codes``: the instruction at each; else
     nothing was seen in the kernel."""
-    head = _HEADER.pack(b"PDCOUNTS", 1, 2, 1, 1, 0, len(records))
-    made = []
-    for address, count in records:
-        code = (codes or {}).get(address, b"" if address >> 63 else b"\x90")
-        made.append(_RECORD.pack(address, count, len(code), code))
-    return head + b"".join(made)
+    seen = codes or {}
+    return counts_bytes([(a, n, seen.get(a, b"" if a >> 63 else b"\x90")) for a, n in records])

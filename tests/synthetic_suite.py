@@ -110,7 +110,9 @@ def _run(label: str, point: int, total: int | None) -> m.Run:
         qemu=m.replace(ICOUNT, plugin_api=1, architecture="x86_64"),
         failure=ABSENT if total is None else None,
         window=None if total is None else m.Window(kind="marks", count=1),
-        instructions=None if total is None else m.Instructions(kernel=total, user=0),
+        instructions=None
+        if total is None
+        else m.Instructions(kernel=total, user=0, each_iteration=total),
         measured=[]
         if total is None
         else [m.Measured("instructions", "instructions", "lower", True, [float(total)])],

@@ -20,9 +20,9 @@ def tar(members: dict[str, bytes], form: int = tarfile.USTAR_FORMAT) -> bytes:
     return data.getvalue()
 
 
-def unpack_old_session(folder: Path) -> None:
-    """The session of tests/fixtures/session-1, into a folder."""
-    with tarfile.open(ROOT / "tests/fixtures/session-1/session.tar.xz") as archive:
+def unpack_session(folder: Path) -> None:
+    """The session of tests/fixtures/session, into a folder."""
+    with tarfile.open(ROOT / "tests/fixtures/session/session.tar.xz") as archive:
         # An argument of extractall() from Python 3.11.4 on.
         archive.extraction_filter = getattr(tarfile, "data_filter", None)
         archive.extractall(folder)  # noqa: S202 - our own archive

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from support import error_line, need_program, profdiff
-from tars import unpack_old_session
+from tars import unpack_session
 
 # How each starts with nothing but our script, which it reads from the file $SCRIPT.
 SHELLS = {
@@ -93,7 +93,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("shell", SHELLS)
 def test_at_a_terminal(shell: str, folder: Path) -> None:
-    unpack_old_session(folder / "mine.profdiff")
+    unpack_session(folder / "mine.profdiff")
     with terminal(shell, folder) as at:
         for typed, completed in (
             ("rec", "record"),

@@ -207,10 +207,8 @@ def _kept(
     kept = own > 0
     for places in (tree.site, tree.target):
         kept[places[places >= 0]] = True
-    each = counts.each_iteration
-    if each is not None:
-        part = own / np.maximum(counts.count, 1)
-        each = own + ((each - counts.count) * part).astype(np.int64)
+    part = own / np.maximum(counts.count, 1)
+    each = own + ((counts.each_iteration - counts.count) * part).astype(np.int64)
     taken, untold = counts.taken, counts.untold
     if taken is not None and untold is not None:
         passed = counts.count - taken - untold
@@ -224,7 +222,7 @@ def _kept(
         count=own[kept],
         executed=counts.executed[kept],
         patched=counts.patched[kept],
-        each_iteration=None if each is None else each[kept],
+        each_iteration=each[kept],
         calls=tree.placed(rows),
         taken=None if taken is None else taken[kept],
         untold=None if untold is None else untold[kept],

@@ -13,15 +13,14 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.base import bounded
-from profdiff.base.errors import SessionError
+from profdiff.base.errors import SessionError, other_format
 from profdiff.collectors.recorded import CallTree, Idle
 from profdiff.collectors.records import Clock
 
 MAX_BYTES = 2 << 30
 """The largest file that is read: 30 million places with 60 million rows of a call tree."""
 
-_HEADER = struct.Struct("<8sIIQQQQ")
-_NUMBER = struct.Struct("<Q")
+_HEADER = struct.Struct("<8sII12Q")
 _NODE = np.dtype(
     [("parent", "<u4"), ("site", "<u4"), ("target", "<u4"), ("refused", "<u4"), ("calls", "<u8")]
 )
@@ -31,10 +30,9 @@ _BRANCH = np.dtype([("place", "<u8"), ("taken", "<u8"), ("passed", "<u8")])
 _IDLE = np.dtype("<u8")
 _PATH = np.dtype([("node", "<u8"), ("time", "<u8"), ("times", "<u8")])
 _RECORD = np.dtype([("address", "<u8"), ("count", "<u8"), ("code", "V16")])
-# What is behind the header, and how many of their lengths a version has beside the records'.
+_VERSION = 6
+# What is behind the header and two numbers of the clock.
 _TABLES = (_RECORD, _NODE, _ROW, _REPEATED, _BRANCH, _IDLE, _PATH)
-# Version 6 has two numbers of the clock behind them.
-_NUMBERS = {1: 0, 2: 2, 3: 2, 4: 3, 5: 4, 6: 8}
 _KINDS: dict[int, Literal["none", "command", "marks"]] = {0: "none", 1: "command", 2: "marks"}
 
 
@@ -43,16 +41,14 @@ class Counts(msgspec.Struct, frozen=True):
 
     ``address``: uint64[N]. ``code``: uint8[N, 16], the length of the instruction and its bytes; all
     zeros for the kernel, where the address alone tells the place. ``count``: int64[N]; a place that
-    only the call tree names has 0. ``executed``: uint8[N, 16], like ``code``, for the kernel too
-    unless the file is older than version 3. Where the kernel patched its text, so that several
-    instructions of one address executed in the window, ``count`` is their sum, ``executed`` the one
-    that did most often, and ``patched``, bool[N], true. A repeated string instruction (``rep
-    movsb``) counts once, as hardware retires it; ``each_iteration``: int64[N], the same with its
-    iterations counted, None in a file older than version 4, whose ``count`` is that. ``calls``:
-    None where it was not recorded. ``taken``: int64[N], how often a conditional jump led to its
-    target, 0 for what is none; ``untold``: int64[N], of how many of its executions that is not
-    known; None where it was not recorded: without ``calls``, and before version 5. ``clock``: None
-    before version 6, and where QEMU does not tell.
+    only the call tree names has 0. ``executed``: uint8[N, 16], like ``code``, for the kernel too.
+    Where the kernel patched its text, so that several instructions of one address executed in the
+    window, ``count`` is their sum, ``executed`` the one that did most often, and ``patched``,
+    bool[N], true. A repeated string instruction (``rep movsb``) counts once, as hardware retires
+    it; ``each_iteration``: int64[N], the same with its iterations counted. ``calls``: None where it
+    was not recorded. ``taken``: int64[N], how often a conditional jump led to its target, 0 for
+    what is none; ``untold``: int64[N], of how many of its executions that is not known; None
+    without ``calls``. ``clock``: None where QEMU does not tell.
     """
 
     kind: Literal["none", "command", "marks"]
@@ -64,7 +60,7 @@ class Counts(msgspec.Struct, frozen=True):
     count: NDArray[np.int64]
     executed: NDArray[np.uint8]
     patched: NDArray[np.bool_]
-    each_iteration: NDArray[np.int64] | None
+    each_iteration: NDArray[np.int64]
     calls: CallTree | None = None
     taken: NDArray[np.int64] | None = None
     untold: NDArray[np.int64] | None = None
@@ -79,17 +75,14 @@ class Counts(msgspec.Struct, frozen=True):
             raise SessionError(f"cannot read {path}: {error.strerror}") from error
         if len(data) < _HEADER.size or data[:8] != b"PDCOUNTS":
             raise SessionError(f"{path} is not a counts file, or was cut short")
-        _, version, kind, opened, closed, misplaced, length = _HEADER.unpack_from(data)
-        if version not in _NUMBERS or kind not in _KINDS:
-            raise SessionError(f"{path} was written by another version of profdiff ({version})")
+        _, version, kind, *numbers = _HEADER.unpack_from(data)
+        if version != _VERSION:
+            raise SessionError(other_format(path, version, _VERSION))
         damaged = SessionError(f"{path} is cut short or damaged: record this run again")
-        start, more = _HEADER.size, [0] * max(_NUMBERS.values())
-        for number in range(_NUMBERS[version]):
-            if len(data) < start + _NUMBER.size:
-                raise damaged
-            (more[number],) = _NUMBER.unpack_from(data, start)
-            start += _NUMBER.size
-        *lengths, advanced, idle = (length, *more)
+        if kind not in _KINDS:
+            raise damaged
+        opened, closed, misplaced, *lengths, advanced, idle = numbers
+        start, length = _HEADER.size, lengths[0]
         tables = list(zip(_TABLES, lengths, strict=True))
         if len(data) - start != sum(dtype.itemsize * rows for dtype, rows in tables):
             raise damaged
@@ -114,13 +107,11 @@ class Counts(msgspec.Struct, frozen=True):
         # A sum beyond 2**62 cannot come from a recording and would overflow in what follows.
         if length and (count.min() < 0 or float(records["count"].sum(dtype=np.float64)) > 2.0**62):
             raise SessionError(f"{path} holds impossible counts")
-        each_iteration = None
-        if version > 3:
-            each_iteration = _each_iteration(count, repeated)
-            if each_iteration is None:
-                raise damaged
+        each_iteration = _each_iteration(count, repeated)
+        if each_iteration is None:
+            raise damaged
         taken = untold = None
-        if version > 4 and calls:
+        if calls:
             ways = _ways(count, branches)
             if ways is None:
                 raise damaged
@@ -137,8 +128,7 @@ class Counts(msgspec.Struct, frozen=True):
             most = np.lexsort((-count, place))[starts]
             patched = np.add.reduceat((count > 0).astype(np.intp), starts) > 1
             count = np.add.reduceat(count, starts)
-            if each_iteration is not None:
-                each_iteration = np.add.reduceat(each_iteration, starts)
+            each_iteration = np.add.reduceat(each_iteration, starts)
             if taken is not None and untold is not None:
                 taken, untold = (np.add.reduceat(one, starts) for one in (taken, untold))
             address, executed, in_kernel = address[starts], executed[most], in_kernel[starts]

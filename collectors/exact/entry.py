@@ -159,12 +159,14 @@ class Exact(Collector):
             result = replace(result, files={**result.files, context.FILE: context.FILE})
         kernel = int(counts.count[counts.in_kernel].sum())
         user = int(counts.count[~counts.in_kernel].sum())
-        repeated = counts.each_iteration
-        each = None if repeated is None else int(repeated.sum())
         metric = self.metric
         total = Measured(metric.name, metric.unit, metric.better, True, [float(kernel + user)])
         instructions = Instructions(
-            kernel=kernel, user=user, each_iteration=each, beside=beside, interrupts=interrupts
+            kernel=kernel,
+            user=user,
+            each_iteration=int(counts.each_iteration.sum()),
+            beside=beside,
+            interrupts=interrupts,
         )
         measured, clock = [total], counts.clock
         # Where vCPUs take turns at random places, each boot waits elsewhere.
@@ -188,15 +190,14 @@ class Exact(Collector):
                 beside = context.beside(counts, own[0])
                 counts = own[0]
         places = Places.of_code(counts.address, counts.code)
-        column, repeated = counts.count[:, None], counts.each_iteration
-        iterations = None if repeated is None else repeated - counts.count
+        column = counts.count[:, None]
         return Recorded(
             (self.metric,),
             places,
             counts.executed,
             lambda: column,
             counts.calls,
-            iterations=iterations,
+            iterations=counts.each_iteration - counts.count,
             taken=counts.taken,
             untold=counts.untold,
             beside=beside,

@@ -23,8 +23,8 @@ PREFIX = "git:"
 _FIRST_OPTION = re.compile(r",(?=[a-z]+=)")
 _PATCH = re.compile(r"\+([^+~]+)")
 _OPTIONS = ("config", "cc", "arch")
-# A config as users run it, and what earlier versions called it.
-DISTRIBUTION, _DEBIAN = "distribution", "debian"
+# A config as users run it.
+DISTRIBUTION = "distribution"
 # Where a part may end and a change begin.
 _CHANGE = re.compile(r"[+~]")
 # HEAD~3, HEAD~, HEAD~3^2: a parent, as git says it; anything else behind ~ is a commit to revert.
@@ -157,9 +157,7 @@ def _beside(folder: Path, path: str) -> str:
 def _names_file(option: str, value: str) -> bool:
     """Whether the value of an option is a path: a config's, or a compiler's."""
     return (
-        value not in ("", DISTRIBUTION, _DEBIAN)
-        if option == "config"
-        else option == "cc" and "/" in value
+        value not in ("", DISTRIBUTION) if option == "config" else option == "cc" and "/" in value
     )
 
 
@@ -247,10 +245,9 @@ def _with_options(plain: GitSpec, spec: str, options: list[str]) -> GitSpec:
     if "arch" in given and not architecture:
         known = listed(one.arch for one in ARCHITECTURES)
         raise InputError(f"{spec}: profdiff boots {known}, not {given['arch']}")
-    config = given.get("config", "")
     return replace(
         plain,
-        config=DISTRIBUTION if config == _DEBIAN else config,
+        config=given.get("config", ""),
         compiler=given.get("cc", ""),
         architecture=architecture,
     )

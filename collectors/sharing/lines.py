@@ -39,10 +39,10 @@ _LINE = np.dtype(
         ("upgrades", "<u8"),
         ("fewest", "<u8"),
         ("most", "<u8"),
+        ("user", "<u8"),
     ]
 )
-# By version of the file: where programs have a line was not said before.
-_LINES = {2: _LINE, 3: np.dtype([*_LINE.descr, ("user", "<u8")])}
+_VERSION = 3
 _TOUCH = np.dtype([("line", "<u4"), ("vcpu", "<u4"), ("ops", "<u8"), ("writing_ops", "<u8")])
 _ACCESS = np.dtype(
     [
@@ -194,15 +194,12 @@ class SharedLines(msgspec.Struct, frozen=True, dict=True):
             raise SessionError(f"{path} is not a file of shared lines, or was cut short")
         _, version, kind, line_size, ops_by, *numbers = _HEADER.unpack_from(data)
         opened, closed, misplaced, *rows = numbers
-        if (
-            version not in _LINES
-            or kind not in _WINDOWS
-            or ops_by not in _OPS
-            or line_size not in (64, 128)
-        ):
-            raise SessionError(f"{path} was written by another version of profdiff ({version})")
+        if version != _VERSION:
+            raise SessionError(f"{path} has format {version}, not {_VERSION}: record again")
         damaged = SessionError(f"{path} is cut short or damaged: record this run again")
-        dtypes = (_VCPU, _PLACE, _LINES[version], _TOUCH, _ACCESS, _HOLD)
+        if kind not in _WINDOWS or ops_by not in _OPS or line_size not in (64, 128):
+            raise damaged
+        dtypes = (_VCPU, _PLACE, _LINE, _TOUCH, _ACCESS, _HOLD)
         tables = list(zip(dtypes, rows, strict=True))
         # An access has its vCPU in a byte.
         if (
@@ -252,7 +249,6 @@ class SharedLines(msgspec.Struct, frozen=True, dict=True):
             return found
 
         in_user, address_of = flag(lines, _USER), lines["address"].astype(np.uint64)
-        user = lines["user"] if version > 2 else np.where(in_user, address_of, 0)
         fewest, most = number(lines, "fewest"), number(lines, "most")
         known = fewest <= most
         sorts = ("read_fetches", "write_fetches", "upgrades")
@@ -270,7 +266,7 @@ class SharedLines(msgspec.Struct, frozen=True, dict=True):
             address=address,
             executed=executed,
             line=address_of,
-            user=user.astype(np.uint64),
+            user=lines["user"].astype(np.uint64),
             in_user=in_user,
             summed=flag(lines, _SUMMED),
             lines=number(lines, "lines"),

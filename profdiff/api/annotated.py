@@ -6,7 +6,6 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from profdiff.api import trees
-from profdiff.base import units
 from profdiff.base.errors import InputError, ProfdiffError, SessionError
 from profdiff.evidence.parts.results import PartsResults
 from profdiff.profile.comparison import Comparison
@@ -83,18 +82,7 @@ def _found(opened: Session, wanted: Wanted, setting: Setting, *, per_op: bool | 
         note for label, tree in known.items() if label in found.labels and (note := tree.note())
     ]
     notes += [note for label, note in untold.items() if label in found.labels]
-    notes += _without_accesses(opened, found)
     return replace(found, notes=[*found.notes, *notes])
-
-
-def _without_accesses(session: Session, found: Annotation) -> list[str]:
-    """That recordings of earlier versions do not keep which data instructions access."""
-    kernels = [session.kernel(label) for label in found.labels]
-    old = [kernel.label for kernel in kernels if kernel.code and not kernel.accesses]
-    if not old or found.side == "user" or not found.exact:
-        return []
-    told = units.listed(old)
-    return [f"which data instructions access is not kept of {told}: record again to see it"]
 
 
 def _comparison(session: Session, wanted: Wanted, setting: Setting) -> Comparison:

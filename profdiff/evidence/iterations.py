@@ -64,10 +64,9 @@ class Iterated(msgspec.Struct, frozen=True):
 
 
 def extra(run: Run) -> int | None:
-    """How many iterations of a run its count leaves out; None where nothing tells it, or nothing is
-    left out."""
+    """How many iterations of a run its count leaves out; None where no instructions are counted."""
     told = run.instructions
-    if told is None or told.each_iteration is None:
+    if told is None:
         return None
     return told.each_iteration - told.kernel - told.user
 

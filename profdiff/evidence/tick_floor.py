@@ -23,7 +23,7 @@ _WHOLE = 10_000
 
 def tick_floor(runs: Sequence[Sequence[Run]]) -> int | None:
     """In instructions, of a kernel's runs at a point, or at each of two lengths of which one is
-    subtracted; 0 where no tick came. None where an earlier version recorded them, and no one knows.
+    subtracted; 0 where no tick came, None where no one knows.
 
     Runs of two lengths are the same up to where the shorter one ends, and so are their ticks.
     """
@@ -35,13 +35,9 @@ def tick_floor(runs: Sequence[Sequence[Run]]) -> int | None:
             return None
         every_known &= all(one.beside is not None for one in known)
         found = [one.interrupts for one in known if one.interrupts is not None]
-        if len(found) == len(known):
-            ticks.append(median_low(found))
-        elif not every_known:
+        if len(found) < len(known):
             return None
-        else:
-            # Since interrupts stand apart, and before they were counted.
-            ticks.append(1 if any(one.beside for one in known) else 0)
+        ticks.append(median_low(found))
     if not any(ticks):
         return 0
     differ = ticks[0] if len(ticks) == 1 else abs(ticks[1] - ticks[0]) + 1

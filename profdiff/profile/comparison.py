@@ -215,18 +215,6 @@ class Comparison(msgspec.Struct, frozen=True):
         return self.setting.ops
 
     @property
-    def mixes_vcpus(self) -> bool:
-        """Whether some run's vCPUs could not be told apart: their callers may be mixed up, and
-        branches are not told."""
-        several = self.setting.cpus is not None and self.setting.cpus > 1
-        return several and self.shares_translations
-
-    @property
-    def shares_translations(self) -> bool:
-        """Whether some run counted code that is mapped at several addresses at the first one."""
-        return any(run.qemu and not run.qemu.tells_execution for run in self.runs)
-
-    @property
     def full_name(self) -> str:
         """``COLLECTOR:NAME`` of its metric."""
         return f"{self.runs[0].collector}:{self.metric.name}"

@@ -20,7 +20,7 @@ from profdiff.session.manifest import Run
 from profdiff.session.session import Session
 from profdiff.symbolization.binaries import VDSO, Binaries
 from profdiff.symbolization.chains import Chains
-from profdiff.symbolization.places import KERNEL_HALF, Places, distinct, of_keys
+from profdiff.symbolization.places import KERNEL_HALF, Places, of_keys
 from profdiff.symbolization.symbolizer import symbolize
 
 
@@ -101,18 +101,7 @@ def _kept(session: Session, run: Run, places: Places) -> Chains | None:
     relative = run.files.get("symbols") if places.code is None else kernel.symbols
     if relative is None or session.whole(relative) is None:
         return None
-    kept = session.loaded(chains_without(session.folds), relative)
-    user = kept.address < KERNEL_HALF
-    if places.code is None or len(kept.code) or not user.any():
-        return kept
-    # Format 1 knows addresses only, which in user space may stand for several instructions.
-    alike = [one for one in _finished(session, run.kernel) if one.collector == run.collector]
-    found = [recorded(session, one) for one in alike]
-    keys = [one.places.keys() for one in found if one and one.places.code is not None]
-    everything = of_keys(distinct(np.concatenate(keys)))
-    if not np.array_equal(kept.address, everything.address):
-        return None
-    return replace(kept, code=_user_code(everything))
+    return session.loaded(chains_without(session.folds), relative)
 
 
 def _user_code(places: Places) -> NDArray[np.void]:

@@ -42,8 +42,6 @@ _DTYPES: dict[str, np.dtype[np.generic]] = {
     "seat": np.dtype(np.int64),
     "seat_delta": np.dtype(np.int64),
 }
-# Files of older versions lack them.
-_OPTIONAL = {"state", "seat", "seat_delta"}
 
 
 class Progress(Protocol):
@@ -93,8 +91,7 @@ class KeptFunctions(msgspec.Struct, frozen=True):
     """The file. ``runs``: of which runs it is (``fingerprint``). Setting ``point[s]`` in the state
     ``state[s]`` has the rows ``offsets[s]`` to ``offsets[s + 1]``: each a number of ``functions``,
     and int64[K] of ``counts``; ``there``: bool[S, K], which kernels have a result there. ``seat``
-    and ``seat_delta``: int64[S, K, 2], as ``KeptSeats`` has them of all ``functions``; None where
-    they were not kept."""
+    and ``seat_delta``: int64[S, K, 2], as ``KeptSeats`` has them of all ``functions``."""
 
     runs: str
     labels: Sequence[str]
@@ -105,8 +102,8 @@ class KeptFunctions(msgspec.Struct, frozen=True):
     offsets: NDArray[np.int64]
     function: NDArray[np.uint32]
     counts: NDArray[np.int64]
-    seat: NDArray[np.int64] | None = None
-    seat_delta: NDArray[np.int64] | None = None
+    seat: NDArray[np.int64]
+    seat_delta: NDArray[np.int64]
 
     @staticmethod
     def of(
@@ -156,15 +153,12 @@ class KeptFunctions(msgspec.Struct, frozen=True):
         rows = slice(int(self.offsets[at]), int(self.offsets[at + 1]))
         columns = np.flatnonzero(self.there[at])
         labels = [self.labels[column] for column in columns.tolist()]
-        seats = None
-        if self.seat is not None and self.seat_delta is not None:
-            number, delta = self.seat[at, columns], self.seat_delta[at, columns]
-            seats = KeptSeats(labels, self.functions, number, delta)
+        number, delta = self.seat[at, columns], self.seat_delta[at, columns]
         return SelfCounts(
             [self.functions[number] for number in self.function[rows].tolist()],
             labels,
             self.counts[rows][:, columns],
-            seats,
+            KeptSeats(labels, self.functions, number, delta),
         )
 
     def save(self, path: Path) -> None:
@@ -191,10 +185,9 @@ class KeptFunctions(msgspec.Struct, frozen=True):
             "offsets": self.offsets,
             "function": self.function,
             "counts": self.counts.reshape(-1),
+            "seat": self.seat.reshape(-1),
+            "seat_delta": self.seat_delta.reshape(-1),
         }
-        if self.seat is not None and self.seat_delta is not None:
-            columns["seat"] = self.seat.reshape(-1)
-            columns["seat_delta"] = self.seat_delta.reshape(-1)
         columns["strings"] = column_file.of_texts(list(strings))
         column_file.write(path, columns)
 
@@ -202,7 +195,7 @@ class KeptFunctions(msgspec.Struct, frozen=True):
     def load(path: Path) -> "KeptFunctions":
         """Read what ``save`` wrote. Safe for a file from a stranger. Raises SessionError when it is
         missing, damaged or of another version."""
-        return column_file.load(path, _decode, _DTYPES, _OPTIONAL)
+        return column_file.load(path, _decode, _DTYPES)
 
 
 def keep(session: Session) -> None:
@@ -292,8 +285,6 @@ def _decode(columns: column_file.Columns) -> KeptFunctions:
         )
     ]
     offsets, function = columns["offsets"], columns["function"]
-    # Earlier versions knew the plain state alone.
-    columns.setdefault("state", np.zeros(len(columns["point"]), np.uint32))
     point, state = columns["point"], columns["state"]
     if len(state) != len(point):
         raise ValueError("state has not as many rows as point")
@@ -321,10 +312,8 @@ def _decode(columns: column_file.Columns) -> KeptFunctions:
 
 def _decoded_seats(
     columns: column_file.Columns, settings: int, labels: int, functions: int
-) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Raises ValueError where columns do not fit."""
-    if not columns.keys() >= _OPTIONAL:
-        return None, None
     seat, delta = (
         columns[name].reshape(settings, labels, 2).astype(np.int64)
         for name in ("seat", "seat_delta")

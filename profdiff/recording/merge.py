@@ -78,10 +78,7 @@ def _merge_suites(target: Path, shards: Sequence[Suite], before: Opened | None) 
 
 
 def _choices(shards: Sequence[Suite]) -> list[Choice]:
-    """What the shards together were asked for, as one process would have been; none where that is
-    not known of one of them."""
-    if not all(shard.choices for shard in shards):
-        return []
+    """What the shards together were asked for, as one process would have been."""
     every = [msgspec.structs.replace(one, shard="") for shard in shards for one in shard.choices]
     return [one for number, one in enumerate(every) if one not in every[:number]]
 

@@ -278,16 +278,6 @@ def difference(old: m.Manifest, new: m.Manifest) -> str | None:
             if [point[:2] for point in _conditions(old)] == [point[:2] for point in asked]:
                 return "--difference none"
         return f"another sweep ({number_of(old)})"
-    for run in old.runs:
-        counted = run.instructions if run.collector in new.collectors else None
-        if counted and counted.each_iteration is None:
-            return (
-                "instructions of an older profdiff, which counted each iteration of a rep "
-                "instruction"
-            )
-    # What is going to be recorded tells them apart.
-    if len({*_tells_context(old), *(_tells_context(new) if new.runs else [True])}) > 1:
-        return "instructions of an older profdiff, which counted interrupts as the workload's"
     for name, value in new.options.items():
         if old.options[name] != value:
             return registry.spelled(name, old.options[name])
@@ -295,15 +285,6 @@ def difference(old: m.Manifest, new: m.Manifest) -> str | None:
         vary = " --vary-boots" if old.order.vary else ""
         return f"--seed {old.order.seed}{vary}"
     return _other_guest(old.guest, new.guest)
-
-
-def _tells_context(manifest: m.Manifest) -> list[bool]:
-    """Whether runs with a call tree tell the workload's own context from what ran beside it."""
-    return [
-        run.instructions.beside is not None
-        for run in manifest.runs
-        if run.instructions and "kallsyms" in run.files and manifest.options.get("call_tree")
-    ]
 
 
 def _other_guest(old: m.Guest | None, new: m.Guest | None) -> str | None:

@@ -1,5 +1,5 @@
 """Whether the files of a session are as they were written, by the length and checksum that the
-manifest has of each. Sessions of older versions have none, and nothing is said of their files."""
+manifest has of each. A session that another program wrote may have none."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping

@@ -61,5 +61,5 @@ def joined(every: Iterable[Mapping[str, bool] | None]) -> dict[str, bool]:
 def _told(kernel: Kernel) -> Mapping[str, bool]:
     if kernel.inlines is not None:
         return kernel.inlines
-    # Nothing of it is kept yet, or an older profdiff recorded it.
+    # Nothing of it is kept yet.
     return {VMLINUX: kernel.debug_elf is not None}

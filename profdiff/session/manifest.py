@@ -196,8 +196,7 @@ class Manifest(Part, frozen=True, kw_only=True):
     wrote for the exact collector; ``events``: that of how often events of the workload happened.
     ``shard``: of a session that was recorded alone, which part of the plan's runs it has, ``I/N``;
     "" for all of them, and in a suite, which says it itself. ``checksums``: of the session's files,
-    by path; ``checksum``: of the file of this, while it says null here. Sessions of older versions
-    have neither."""
+    by path; ``checksum``: of the file of this, while it says null here."""
 
     schema: str
     profdiff: str

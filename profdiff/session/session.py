@@ -4,7 +4,7 @@ import os
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from profdiff import __version__
 from profdiff.base import bounded, units
 from profdiff.base.atomic import write_atomic
-from profdiff.base.errors import ProfdiffError, SessionError
+from profdiff.base.errors import CONVERT, ProfdiffError, SessionError
 from profdiff.collectors import registry
 from profdiff.collectors.records import DAMAGED, Text
 from profdiff.session import checksums as sums
@@ -29,7 +29,6 @@ from profdiff.session.held import (
 )
 from profdiff.session.inlines import folded
 from profdiff.session.manifest import SCHEMA, Kernel, Manifest, Point, Run
-from profdiff.session.schemas import first, second
 
 # The largest manifest, and the largest file of a run except recordings and counts.
 _MAX_FILE = 256 * 2**20
@@ -82,7 +81,7 @@ class Session(Recording):
     def open(folder: Path, *, lengths: bool = False) -> "Session":
         """Read a session, without the results of runs whose recording is damaged; where only
         ``lengths`` are looked at, what tells more of a file is told to who reads it. Raises
-        SessionError when it is none, damaged, hostile or of a newer schema, InputError for a folder
+        SessionError when it is none, damaged, hostile or of another schema, InputError for a folder
         with several sessions, which names them."""
         session = Session._read(folder)
         session.leave_out(lengths=lengths)
@@ -291,9 +290,9 @@ class Session(Recording):
 def _decode(path: Path, data: bytes) -> Manifest:
     try:
         schema = msgspec.json.decode(data, type=_Schema).schema
-        if schema not in _DECODERS:
+        if schema != SCHEMA:
             raise SessionError(_unknown(path, data, schema))
-        manifest = _DECODERS[schema](data)
+        manifest = msgspec.json.decode(data, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SessionError(f"{path} is damaged or not a manifest: {error}") from error
     if not sums.is_whole(data, manifest.checksum):
@@ -331,11 +330,11 @@ def _unknown(path: Path, data: bytes, schema: str) -> str:
     what = (
         "use a newer one"
         if len(number) > len(today) or number > today
-        else ("record again, or use the version that recorded it")
+        else f"record again, or {CONVERT}"
     )
     return units.printable(
         f"{path} has schema {schema}, recorded by {recorder}; this one, {__version__}, reads "
-        f"{', '.join(sorted(_DECODERS))}: {what}"
+        f"{SCHEMA}: {what}"
     )
 
 
@@ -346,13 +345,6 @@ def _has_shorter(manifest: Manifest, point: Point) -> bool:
     if point.shorter >= len(manifest.points):
         return False
     return (manifest.points[point.shorter].ops or 0) < (point.ops or 0)
-
-
-_DECODERS: Mapping[str, Callable[[bytes], Manifest]] = {
-    SCHEMA: partial(msgspec.json.decode, type=Manifest),
-    second.SECOND_SCHEMA: second.decode,
-    first.FIRST_SCHEMA: first.decode,
-}
 
 
 class _Schema(msgspec.Struct):

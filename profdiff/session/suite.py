@@ -85,9 +85,7 @@ class _Content(Part, frozen=True):
     name: Text
     command: list[Text]
     workloads: Annotated[list[SuiteWorkload], msgspec.Meta(min_length=1, max_length=MOST_WORKLOADS)]
-    choices: Annotated[list[Choice], msgspec.Meta(max_length=_MOST_CHOICES)] = msgspec.field(
-        default_factory=list
-    )
+    choices: Annotated[list[Choice], msgspec.Meta(min_length=1, max_length=_MOST_CHOICES)]
 
 
 class _Schema(msgspec.Struct):
@@ -102,7 +100,7 @@ Damaged = Callable[[SuiteWorkload, str, SessionError], None]
 class Suite(Recording):
     """A suite's folder. ``name``: the suite's; ``command``: the newest command line that recorded;
     ``workloads`` in the order of the suite's file. Some of them may have no part yet. ``choices``:
-    what was asked for, each once; none: that is not known, as in suites of older versions."""
+    what was asked for, each once."""
 
     held = "suite"
 
@@ -110,15 +108,15 @@ class Suite(Recording):
     name: str
     command: Sequence[str]
     workloads: Sequence[SuiteWorkload]
-    choices: Sequence[Choice] = ()
+    choices: Sequence[Choice] = (Choice(),)
 
     def asks(self, cell: str, workload: SuiteWorkload) -> bool:
         """Whether a cell was asked for."""
-        return not self.choices or any(one.has(cell, workload) for one in self.choices)
+        return any(one.has(cell, workload) for one in self.choices)
 
     def asks_of(self, workload: SuiteWorkload) -> bool:
         """Whether some cell of a workload was, whose cells are not known."""
-        return not self.choices or any(one.may_have(workload) for one in self.choices)
+        return any(one.may_have(workload) for one in self.choices)
 
     @property
     def shards(self) -> Sequence[str]:
@@ -153,7 +151,7 @@ class Suite(Recording):
         name: str,
         command: Sequence[str],
         workloads: Sequence[SuiteWorkload],
-        choices: Sequence[Choice] = (),
+        choices: Sequence[Choice] = (Choice(),),
     ) -> "Suite":
         """Make a folder for the workloads' parts, which are not made. Raises InputError when it
         holds something else, or a workload cannot be in a suite, OSError."""
@@ -175,8 +173,7 @@ class Suite(Recording):
         refuse_names(list(every))
         newest = list(self.command if command is None else command)
         asked = list(self.choices)
-        if asked:
-            asked += [one for one in choices if one not in asked]
+        asked += [one for one in choices if one not in asked]
         made = Suite(self.folder, self.name, newest, list(every.values()), asked[-_MOST_CHOICES:])
         before = list(self.workloads), list(self.command), list(self.choices)
         if before == (made.workloads, made.command, made.choices):

@@ -56,10 +56,6 @@ def told(session: Session, run: Run) -> dict[str, str]:
     known = {name: observed.get(name, "") for name in (*MEMORY, "processes", HUGE_REQUESTS)}
     facts |= {name: value for name, value in known.items() if is_count(value)}
     facts |= _vmstat(session, run)
-    # Of machines, earlier versions kept mitigations here.
-    for words in _lines(session, run, "environment"):
-        if words[0] == MITIGATION.strip() and len(words) > 2:
-            facts[MITIGATION + words[1].removesuffix(":")] = _mitigation(words[2:])
     for words in _lines(session, run, "state"):
         if len(words) > 1 and words[0] != "boot_id":
             name = _named(words[0])

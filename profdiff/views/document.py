@@ -84,8 +84,8 @@ class Recorded(Record, frozen=True):
 
 class RecordedRun(Record, frozen=True):
     """A run, finished or not. ``each_iteration``: its instructions with each iteration of repeated
-    string instructions counted, None of older recordings, whose ``instructions`` are that.
-    ``beside``: what ran beside the workload, None where ``instructions`` include it."""
+    string instructions counted. ``beside``: what ran beside the workload, None where
+    ``instructions`` include it."""
 
     id: str
     kernel: str

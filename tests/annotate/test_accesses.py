@@ -18,8 +18,6 @@ from profdiff.base import units
 from profdiff.reports.annotation.text import render
 from profdiff.reports.form import Asked
 from profdiff.reports.form import Layout as Shape
-from profdiff.session import manifest as m
-from profdiff.session.session import Session
 from profdiff.views.annotation.access import Access, title
 from profdiff.views.annotation.records import Annotation
 
@@ -231,22 +229,3 @@ def test_the_counts_of_a_recorded_session_are_those_of_the_report(recorded: Path
         mine, whole = summed(recorded, function), reported(recorded, function)
         assert whole
         assert {key: mine[key] for key in whole} == whole
-
-
-def test_an_older_session_says_how_to_get_them(tmp_path: Path) -> None:
-    folder = tmp_path / "made.profdiff"
-    made = session(folder, kernels(), LAYOUTS)
-    told = "which data instructions access is not kept of"
-    assert told not in profdiff("annotate", folder, "work").stdout
-    old = [m.replace(one, code="symbols/code.npz", accesses=None) for one in made.manifest.kernels]
-    Session.open(folder).save(m.replace(made.manifest, kernels=old))
-    said = profdiff("annotate", folder, "work", "--width", "100").stdout
-    assert f"note: {told} base and new: record again to see it" in said
-    assert not any(
-        one["accesses"]
-        for one in json.loads(profdiff("annotate", folder, "work", "--json", "-").stdout)["rows"]
-    )
-    # Without debug information there is nothing that recording again would tell.
-    bare = [m.replace(one, code=None, accesses=None) for one in made.manifest.kernels]
-    Session.open(folder).save(m.replace(made.manifest, kernels=bare))
-    assert told not in profdiff("annotate", folder, "work").stdout

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from synthetic_joint import joint
 from synthetic_suite import session as exact_session
-from tars import unpack_old_session
+from tars import unpack_session
 
 import profdiff
 from profdiff.profile.function_identity import Function
@@ -18,7 +18,7 @@ from profdiff.session.suite import Suite, SuiteWorkload
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Exact counts, samples and times of two kernels at two points."""
     folder = tmp_path_factory.mktemp("api") / "mprotect.profdiff"
-    unpack_old_session(folder)
+    unpack_session(folder)
     return folder
 
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from support import IMPORTED, error_line, profdiff
 from synthetic_joint import POINTS, example, joint, part
-from tars import unpack_old_session
+from tars import unpack_session
 
 from profdiff.base.errors import MissingError
 from profdiff.cli import cli
@@ -52,7 +52,7 @@ def asked(folder: Path, questions: list[tuple[str, dict[str, Any]]], *options: s
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A session, a folder of parts and a suite."""
     top = tmp_path_factory.mktemp("mcp")
-    unpack_old_session(top / "s.profdiff")
+    unpack_session(top / "s.profdiff")
     joint(top / "parts.profdiff")
     suite = Suite.create(top / "suite.profdiff", "s", ["profdiff"], [SuiteWorkload(name="a")])
     part(suite.part("a"), example()["x86_64"], POINTS)

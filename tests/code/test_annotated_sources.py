@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from annotation_sums import agree
 from support import error_line, profdiff
-from tars import unpack_old_session
+from tars import unpack_session
 
 from profdiff.base.errors import InputError
 from profdiff.profile.comparison import Comparison
@@ -21,7 +21,7 @@ FUNCTION = "change_pte_range"
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
     folder = tmp_path_factory.mktemp("sources")
-    unpack_old_session(folder / "s")
+    unpack_session(folder / "s")
     return Session.open(folder / "s")
 
 

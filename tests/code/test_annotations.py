@@ -16,7 +16,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from support import profile_pair
 from synthetic import KERNEL_BASE, compare, example, frame
-from tars import unpack_old_session
+from tars import unpack_session
 
 from profdiff.base.errors import InputError
 from profdiff.profile import importing
@@ -46,8 +46,8 @@ def agree_all(session: Session | None, comparison: Comparison, step: int = 1) ->
     return number
 
 
-def test_an_old_session_with_counts_and_samples(tmp_path: Path) -> None:
-    unpack_old_session(tmp_path)
+def test_a_session_with_counts_and_samples(tmp_path: Path) -> None:
+    unpack_session(tmp_path)
     session = Session.open(tmp_path)
     exact, sampled = Recordings(session).comparisons()
     assert agree_all(session, exact) > 200

@@ -16,6 +16,7 @@ from profdiff.session.session import Session
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import open_index
 from profdiff.symbolization.kernel_code import KernelCode
+from profdiff.symbolization.statements import joined_statements
 
 _LINE = re.compile(r"^([0-9a-f]{16}):\t((?:[0-9a-f]{2} )+)\s*(?:\t|$)")
 
@@ -51,6 +52,7 @@ def example() -> KernelCode:
         reference=start[:1],
         reference_name=np.array([1], np.uint32),
         reference_offset=np.array([0], np.uint64),
+        statements=joined_statements([]),
     )
 
 

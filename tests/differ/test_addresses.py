@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from support import frames_of, need_kernel, need_profile
 from synthetic import Row, chains, frame
-from tars import unpack_old_session
+from tars import unpack_session
 
 from profdiff.base.metric import INSTRUCTIONS
 from profdiff.collectors.recorded import Recorded
@@ -55,7 +55,7 @@ def agree(addresses: Addresses, profile: Profile) -> None:
 
 
 def test_an_exact_session_keeps_its_addresses(tmp_path: Path) -> None:
-    unpack_old_session(tmp_path)
+    unpack_session(tmp_path)
     exact, _ = Recordings(Session.open(tmp_path)).comparisons()
     for kernel, (addresses,) in enumerate(exact.addresses):
         assert addresses.counts.shape == (len(addresses.chains), 2, 1)

@@ -6,22 +6,19 @@ from collections import Counter
 from pathlib import Path
 
 import classes as made
-import msgspec
 import numpy as np
 import pytest
 from extent import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 from support import frames_of, need_program
 from synthetic import Frame, Row, frame
-from tars import unpack_old_session
+from tars import unpack_session
 
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.code.classes import CLASSES, class_names, instruction_classes
 from profdiff.profile.function_identity import fold
 from profdiff.profile.recordings import Recordings
-from profdiff.session.manifest import Qemu
 from profdiff.session.session import Session
 
 INNER, OUTER = frame("inner", inlined=True), frame("outer")
@@ -126,19 +123,6 @@ def test_branches_are_not_told_where_they_were_not_counted() -> None:
     assert instruction_classes(comparison).names == class_names(comparison)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(("api", "cpus", "told"), [(2, 2, False), (2, 1, True), (1, 2, True)])
-def test_branches_are_not_told_where_vcpus_are_mixed_up(api: int, cpus: int, told: bool) -> None:
-    rows: list[tuple[Row, str]] = [(([OUTER], "outer", True, [9]), "je")]
-    comparison = made.compare({"base": rows}, taken={"base": [[4]]}, untold={"base": [[0]]})
-    qemu = Qemu(version="QEMU", arguments=[], plugin_api=api)
-    comparison = replace(
-        comparison,
-        setting=replace(comparison.setting, cpus=cpus),
-        runs=[msgspec.structs.replace(run, qemu=qemu) for run in comparison.runs],
-    )
-    assert ({"taken", "not-taken"} <= {*class_names(comparison)}) is told
-
-
 # Mnemonics and operands as objdump prints them, in AT&T syntax.
 ORACLE = {
     "locked": re.compile(r"^lock |^xchg .*\("),
@@ -203,9 +187,9 @@ def test_objdump_agrees(recorded: Path, tmp_path: Path) -> None:
     assert executed_kinds >= {"locked", "repeated", "privileged", "conditional"}
 
 
-def test_old_recordings_say_what_they_do_not_know(tmp_path: Path) -> None:
-    """Sessions that older versions recorded have no bytes of the kernel's instructions."""
-    unpack_old_session(tmp_path)
+def test_recordings_say_what_they_do_not_know(tmp_path: Path) -> None:
+    """That session has no bytes of the kernel's instructions."""
+    unpack_session(tmp_path)
     exact, sampled = Recordings(Session.open(tmp_path)).comparisons()
     assert instruction_classes(sampled) is None
     found = instruction_classes(exact)

@@ -1,13 +1,10 @@
 """Which functions are one, and what is said of runs that differ."""
 
-import numpy as np
 import pytest
-from msgspec.structs import replace
 from synthetic import build, compare, frame, manifest, profile
 
 from profdiff.base.errors import SessionError
 from profdiff.profile.function_identity import Function, fold, match
-from profdiff.session import manifest as m
 from profdiff.views.results import recording
 
 
@@ -148,35 +145,3 @@ def test_without_a_base_nothing_is_compared() -> None:
         build(manifest(["a", "b"]), {"b": profile(rows)})
     with pytest.raises(SessionError, match="failed last: the workload ended with exit status 3"):
         build(manifest(["a", "b"], failed=["a"]), {"b": profile(rows)})
-
-
-@pytest.mark.parametrize(
-    ("api", "reads", "cpus", "calls", "mixed", "shared"),
-    [
-        (2, False, 2, True, True, True),
-        (2, True, 2, True, False, False),
-        (2, False, 1, True, False, True),
-        (1, False, 2, True, False, False),
-        (2, False, 2, False, False, True),
-    ],
-)
-def test_what_earlier_versions_counted_wrongly_is_a_remark(
-    api: int, reads: bool, cpus: int, calls: bool, mixed: bool, shared: bool
-) -> None:
-    """QEMU with the newer plugin API tells a plugin the vCPU and the address of translation."""
-    rows = [([frame("f")], "f", True, [1, 2])]
-    described = manifest(["base", "new"], runs=2)
-    runs = [
-        m.replace(
-            run,
-            qemu=m.Qemu(version="QEMU", arguments=[], plugin_api=api, reads_registers=reads),
-        )
-        for run in described.runs
-    ]
-    described = m.replace(described, runs=runs, points=[m.Point(cpus=cpus)])
-    entered = np.ones((1, 2), np.int64) if calls else None
-    known = {label: replace(profile(rows), calls=entered) for label in ("base", "new")}
-    remarks = recording.remarks([build(described, known)])
-    for words, expected in (("vCPU number", mixed), ("at different addresses", shared)):
-        said = [one for one in remarks if words in one.text]
-        assert [one.kind for one in said] == ["caution"] * expected

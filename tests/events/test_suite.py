@@ -226,15 +226,3 @@ def test_sessions_of_other_versions_open(tmp_path: Path) -> None:
     del manifest["events"]
     (session.folder / "manifest.json").write_bytes(msgspec.json.encode(manifest))
     assert KeptEvents.of(Session.open(session.folder)) is None
-
-
-def test_files_of_older_versions_tell_the_changes_alone(tmp_path: Path) -> None:
-    session = _varied(tmp_path / "S", [1000], [2000])
-    path = session.path(str(session.manifest.events))
-    found, good = _found(session), KeptEvents.load(path)
-    assert set(good.event_counts(good.at(0), "new")) == {"page-faults"}
-    session.write(str(session.manifest.events), replace(good, told=None).save)
-    session.save(session.manifest)
-    older = KeptEvents.of(session)
-    assert older and not older.event_counts(older.at(0), "new")
-    assert _found(session) == found

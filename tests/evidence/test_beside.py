@@ -12,7 +12,6 @@ from synthetic_experiment import ICOUNT, recorded
 from profdiff.evidence.beside import beside
 from profdiff.mail.measured import section
 from profdiff.profile.comparison import Comparison
-from profdiff.recording.plan import difference
 from profdiff.reports.csv import experiment
 from profdiff.reports.documents import session as document
 from profdiff.reports.text import session as text
@@ -117,22 +116,3 @@ def test_a_recording_that_does_not_tell_them_apart_says_so() -> None:
     shown = " ".join(text.render(found, Selection(), width=200).split())
     assert "interrupts and threads of the kernel that ran in the window are included" in shown
     assert document.build(found).metrics[0].beside is None
-
-
-@pytest.mark.parametrize(("old", "new"), [(None, None), (None, 7), (7, None), (7, 7), (0, 9)])
-def test_runs_that_tell_them_apart_are_not_mixed_with_others(
-    old: int | None, new: int | None
-) -> None:
-    """``new``: of another shard. What is going to be recorded tells them apart."""
-
-    def with_tree(told: int | None) -> m.Manifest:
-        made = ran({"base": [told], "new": [told]})
-        runs = [m.replace(run, files={"kallsyms": "kallsyms.gz"}) for run in made.runs]
-        return m.replace(made, runs=runs, options={"call_tree": True})
-
-    of_old, planned = with_tree(old), m.replace(with_tree(new), runs=[])
-    refused = "counted interrupts as the workload's"
-    assert (refused in (difference(of_old, planned) or "")) is (old is None)
-    assert (refused in (difference(of_old, with_tree(new)) or "")) is (
-        (old is None) != (new is None)
-    )

@@ -70,8 +70,6 @@ def change(*changes: int, interrupts: int | None, **more: object) -> Estimate:
         (110, 9_000_000, 330_000),
         (0, None, 0),
         (3, None, 30_000),  # without a call tree, interrupts are in the count
-        (None, 0, 0),  # earlier versions
-        (None, 5, 7_000),
         (None, None, None),
     ],
 )

@@ -66,13 +66,6 @@ def test_options(repo: Path) -> None:
     assert str(spec) == f"git:{repo}@v6.16,config=distribution,cc=clang-18,arch=arm64"
 
 
-def test_the_config_of_a_distribution_has_one_name(repo: Path) -> None:
-    """Experiments and registered names of earlier versions say ``debian``."""
-    earlier = GitSpec.parse(f"git:{repo}@v6.16,config=debian")
-    assert earlier == GitSpec.parse(f"git:{repo}@v6.16,config=distribution")
-    assert earlier.absolute().config == "distribution"
-
-
 def test_a_comma_that_begins_no_option_is_of_the_file(repo: Path) -> None:
     spec = GitSpec.parse(f"git:{repo}@v6.16+a,b.patch,config=/c,d")
     assert spec.changes == (Change("patch", "a,b.patch"),)

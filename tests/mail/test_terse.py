@@ -13,7 +13,7 @@ from mail.letters import found, timed
 from msgspec.structs import replace
 from synthetic import Row, compare, findings, frame
 from synthetic_session import exact_session
-from tars import unpack_old_session
+from tars import unpack_session
 
 from profdiff.base.metric import SAMPLED, Metric
 from profdiff.evidence.findings import Findings, choose
@@ -86,8 +86,8 @@ def test_a_claim_of_samples_says_how_many() -> None:
 
 
 def test_the_mail_of_a_kept_session_is_short_and_narrow(tmp_path: Path) -> None:
-    """A sweep of two kernels, as an earlier version recorded it."""
-    unpack_old_session(tmp_path / "s")
+    """A sweep of two kernels."""
+    unpack_session(tmp_path / "s")
     session = Session.open(tmp_path / "s")
     results = Results.gather(session.manifest)
     for at in (None, "size_kib=4"):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from release.roots import ONE_USER, debian, run, within
 from support import EXAMPLE, ROOT, need_kernel, need_program, profdiff
-from tars import unpack_old_session
+from tars import unpack_session
 
 from profdiff.collectors.guest.initramfs import guest_resources
 
@@ -92,7 +92,7 @@ def test_doctor_runs(root: Path) -> None:
 
 
 def test_a_report_is_the_same_as_here(root: Path) -> None:
-    unpack_old_session(root / "work/old.profdiff")
+    unpack_session(root / "work/old.profdiff")
     here = profdiff("report", root / "work/old.profdiff", "--csv", "-").stdout
     assert here.count("\n") > 10
     assert emulated(root, "python3 -m profdiff report old.profdiff --csv -") == here

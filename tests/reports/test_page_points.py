@@ -13,7 +13,7 @@ from support import profdiff
 from synthetic import compare, frame
 from synthetic_code import annotation, instruction, shown
 from synthetic_experiment import boots, found, recorded
-from tars import unpack_old_session
+from tars import unpack_session
 
 from profdiff.base.metric import INSTRUCTIONS
 from profdiff.evidence.findings import Findings
@@ -200,7 +200,7 @@ def test_a_recorded_sweep_from_the_command_line(browser: Any, tmp_path: Path) ->
     """What the page says of a point is what ``report --at`` says, of a session that was recorded
     with real kernels."""
     session = tmp_path / "old.profdiff"
-    unpack_old_session(session)
+    unpack_session(session)
     shown = tmp_path / "page.html"
     profdiff("report", session, "--html", shown)
     page = browser.new_page(viewport={"width": 1440, "height": 900})

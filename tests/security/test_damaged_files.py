@@ -13,9 +13,9 @@ from typing import Any
 
 import extent
 import pytest
-from support import error_line, page_data, profdiff
+from support import error_line, page_data, profdiff, unclaimed
 from synthetic_session import exact_session
-from tars import unpack_old_session
+from tars import unpack_session
 
 from profdiff.api.opening import open_recording
 from profdiff.base.errors import InputError, SessionError
@@ -24,7 +24,6 @@ from profdiff.evidence.one_setting import OneSetting
 from profdiff.profile import kept_functions
 from profdiff.recording.merge import merge
 from profdiff.reports.documents import session as document
-from profdiff.session import manifest as m
 from profdiff.session.session import Session
 
 FILES = {
@@ -39,10 +38,8 @@ NUMBERS = ("metrics", "experiment", "stacks", "state")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real session of three collectors with its checksums, and what sums it up."""
     folder = tmp_path_factory.mktemp("damage") / "s.profdiff"
-    unpack_old_session(folder)
-    described = m.replace(Session.open(folder).manifest, schema=m.SCHEMA)
-    session = Session(folder, described)
-    session.save(described)
+    unpack_session(folder)
+    session = Session.open(folder)
     kept_functions.keep(session)
     assert Session.open(folder).manifest.functions
     return folder
@@ -209,11 +206,11 @@ def test_what_only_sums_up_is_said_and_not_used(written: Path, tmp_path: Path) -
     assert any("symbols/functions.npz is damaged: its content" in one for one in evidence)
 
 
-def test_sessions_of_older_versions_claim_nothing(tmp_path: Path) -> None:
+def test_a_session_without_checksums_claims_nothing(tmp_path: Path) -> None:
     """Nor are their files vouched for when more is recorded into them."""
     folder = tmp_path / "s.profdiff"
-    unpack_old_session(folder)
-    session = Session.open(folder)
+    unpack_session(folder)
+    session = Session.open(unclaimed(folder))
     assert session.manifest.checksums == {}
     session.save(session.manifest)
     kept_functions.keep(session)

@@ -27,10 +27,8 @@ _LINES = [
 ]
 
 
-@pytest.mark.parametrize("version", [2, 3])
-def test_what_is_written_is_read(tmp_path: Path, version: int) -> None:
-    """Also what was written before programs' addresses were."""
-    (tmp_path / "file").write_bytes(made.encoded(_LINES, ops=51, version=version))
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(made.encoded(_LINES, ops=51))
     found = SharedLines.load(tmp_path / "file")
     assert (found.kind, found.ops_by, found.line_size) == ("marks", "marks", 64)
     assert found.ops.tolist() == [26, 25] and found.all_ops == 51

@@ -51,7 +51,6 @@ def _report(folder: Path) -> tuple[list[str], str]:
             [Choice(only=["mprotect/4k"]), Choice(only=["getpid"])], 1, "getpid", id="another later"
         ),
         pytest.param([Choice(only=["mprotect/4k"]), Choice()], 2, "mmap, getpid", id="all later"),
-        pytest.param([], 2, "mmap, getpid", id="an old suite"),
     ],
 )
 def test_what_was_not_asked_for_is_not_missing(
@@ -87,5 +86,3 @@ def test_record_keeps_what_it_was_asked_for(tmp_path: Path) -> None:
     again = made.with_workloads(WORKLOADS, ["profdiff"], [Choice(only=["mprotect/4k"])])
     assert list(again.choices) == [Choice(only=["mprotect/4k"])]
     assert list(Suite.open(made.folder).choices) == list(again.choices)
-    old = _suite(tmp_path / "old", [])
-    assert not old.with_workloads(WORKLOADS, ["profdiff"], [Choice(only=["mmap"])]).choices

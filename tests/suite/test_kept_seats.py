@@ -6,16 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import msgspec
-import numpy as np
 import pytest
 from browsed_page import opened
-from support import profdiff, unclaimed
+from support import profdiff
 from synthetic import Row, frame
 from synthetic_joint import part
 
 from profdiff.profile import kept_functions
-from profdiff.profile.kept_functions import FunctionCounts, KeptFunctions
+from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.session import manifest as m
 from profdiff.session.points import settings
 from profdiff.session.session import Session
@@ -106,22 +104,6 @@ def test_an_atlas_names_them(browser: Any, tmp_path: Path) -> None:
     ]
     with opened(browser, tmp_path / "site/index.html") as page:
         assert "store" in page.locator("td code").all_inner_texts()
-
-
-def test_files_without_them_are_read(tmp_path: Path) -> None:
-    """Those of older versions: self counts are named instead."""
-    folder = _suite(tmp_path / "S").folder
-    path = folder / "mmap/symbols/functions.npz"
-    with np.load(path) as columns:
-        old = {name: columns[name] for name in columns.files if not name.startswith("seat")}
-    np.savez(path, **old)
-    unclaimed(folder / "mmap")
-    assert FunctionCounts.of(Session.open(folder / "mmap")).kept
-    (row,) = [one for one in _run("report", folder, "--width", 140).splitlines() if "+102" in one]
-    assert row.endswith("munmap 52%")
-    assert not json.loads(_run("report", folder, "--json", "-"))["cells"][0]["seats"]
-    kept = KeptFunctions.load(path)
-    assert kept.seat is None and msgspec.json.encode(list(kept.labels))
 
 
 @pytest.mark.parametrize("form", ["text", "mail"])

@@ -87,7 +87,7 @@ class CellChange(NamedTuple):
 
     @property
     def ticks_unknown(self) -> bool:
-        """Whether an earlier version recorded it, which did not tell how many ticks came."""
+        """Whether no one knows how many ticks came."""
         return self.tick_floor is None
 
     def relevant(self, threshold: float) -> bool:

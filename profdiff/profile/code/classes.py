@@ -67,7 +67,7 @@ def class_names(comparison: Comparison) -> tuple[str, ...]:
     every = comparison.addresses
     if not comparison.metric.exact or not every or any(len(one) != 1 for one in every):
         return ()
-    told = not comparison.mixes_vcpus and all(_branches(one) is not None for (one,) in every)
+    told = all(_branches(one) is not None for (one,) in every)
     return (*_NAMES.values(), *((TAKEN, NOT_TAKEN) if told else ()))
 
 
@@ -106,7 +106,7 @@ def _branches(addresses: Addresses) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 
 def _architecture(comparison: Comparison) -> str:
-    """What the code is: what the runs say, or what all older recordings are of."""
+    """What the code is: what the runs say, or that of most recordings."""
     told = (run.qemu.architecture for run in comparison.runs if run.qemu)
     return next(filter(None, told), X86_64.name)
 

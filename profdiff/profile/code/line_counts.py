@@ -37,12 +37,11 @@ class LineCounts:
         places = [place for part in kernel.parts for place in _places(part)]
         most = largest((one.copy, one.count) for one in places if one.copy)
         code = kernel.known.code
-        marked = code.statements if code else None
         certain = most
-        if code and marked:
+        if code:
             known = {*_lines(code.chains), *(line for _, _, line in most)}
             every = code.instructions(np.arange(len(code.start)))
-            marks = Marks.of(marked, code.architecture, every, {*code.start.tolist()})
+            marks = Marks.of(code.statements, code.architecture, every, {*code.start.tolist()})
             certain = sure(places, marks, code.architecture, known)
         raw, count = _summed(most), _summed(certain)
         cancelled = frozenset(line for line, number in raw.items() if subtracted and not number)
@@ -56,7 +55,7 @@ class LineCounts:
             found.setdefault(line, 0)
         unlined = sum(one.count for one in places if one.copy is None)
         begun = frozenset(line for line, number in found.items() if number and not raw.get(line))
-        return LineCounts(found, unsure, cancelled, unlined, marked is not None, begun)
+        return LineCounts(found, unsure, cancelled, unlined, code is not None, begun)
 
 
 def _summed(counts: Mapping[Copy, int]) -> dict[SourceLine, int]:

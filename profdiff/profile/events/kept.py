@@ -48,8 +48,6 @@ _DTYPES: dict[str, np.dtype[np.generic]] = {
     "beside": np.dtype(np.int64),
     "beside_known": np.dtype(np.bool_),
 }
-# Files of older versions lack them.
-_OPTIONAL = {"way", "inlined", "looked_up", "beside", "beside_known"}
 # Settings and states by kernels and events: far more than a session of 10,000 runs has.
 _MOST_COUNTS = 1 << 24
 
@@ -69,12 +67,12 @@ class Told(NamedTuple):
 class Here(NamedTuple):
     """What is kept of K kernels and E events at one setting in one state: ``known``, bool[K, E];
     ``counts``, int64[K, E, 3], as a ``Spread`` has them; ``interrupts``, int64[K], the most that
-    came in a run; ``told``, of [K, E], None in files of older versions."""
+    came in a run; ``told``, of [K, E]."""
 
     known: NDArray[np.bool_]
     counts: NDArray[np.int64]
     interrupts: NDArray[np.int64]
-    told: Told | None
+    told: Told
 
     def spread(self, kernel: int, event: int) -> Spread | None:
         """None where it is not known."""
@@ -99,7 +97,7 @@ class KeptEvents(msgspec.Struct, frozen=True):
     known: NDArray[np.bool_]
     counts: NDArray[np.int64]
     interrupts: NDArray[np.int64]
-    told: Told | None = None
+    told: Told
     #: whether inlined copies of the events' functions are counted on all kernels
     copies: bool = True
 
@@ -121,7 +119,7 @@ class KeptEvents(msgspec.Struct, frozen=True):
         if not len(where):
             return None
         row = int(where[0])
-        told = self.told and Told(*(column[row] for column in self.told))
+        told = Told(*(column[row] for column in self.told))
         return Here(self.known[row], self.counts[row], self.interrupts[row], told)
 
     def states(self, point: int) -> list[int]:
@@ -129,9 +127,7 @@ class KeptEvents(msgspec.Struct, frozen=True):
         return sorted({int(one) for one in self.state[self.point == point]} - {0})
 
     def event_counts(self, here: Here, label: str) -> dict[str, EventCount]:
-        """What ``counts.event_counts`` has of a kernel; nothing in files of older versions."""
-        if here.told is None:
-            return {}
+        """What ``counts.event_counts`` has of a kernel."""
         kernel = self.labels.index(label)
         of_kernel = [column[kernel].tolist() for column in (here.known, here.counts, *here.told)]
         found = {}
@@ -160,16 +156,15 @@ class KeptEvents(msgspec.Struct, frozen=True):
             "known": self.known.reshape(-1),
             "counts": self.counts.reshape(-1),
             "interrupts": self.interrupts.reshape(-1),
+            **{name: one.reshape(-1) for name, one in self.told._asdict().items()},
         }
-        if self.told is not None:
-            columns |= {name: one.reshape(-1) for name, one in self.told._asdict().items()}
         column_file.write(path, columns)
 
     @staticmethod
     def load(path: Path) -> "KeptEvents":
         """Read what ``save`` wrote. Safe for a file from a stranger. Raises SessionError when it is
         missing, damaged or of another version."""
-        return column_file.load(path, _decode, _DTYPES, _OPTIONAL)
+        return column_file.load(path, _decode, _DTYPES)
 
 
 def keep(session: Session) -> None:
@@ -291,10 +286,8 @@ def _decode(columns: column_file.Columns) -> KeptEvents:
 
 def _decoded_told(
     columns: column_file.Columns, shape: tuple[int, int, int], names: Sequence[str]
-) -> Told | None:
+) -> Told:
     """Raises ValueError where columns do not fit."""
-    if not columns.keys() >= _OPTIONAL:
-        return None
     way = columns["way"].reshape(shape).astype(np.uint8)
     most = way.max(axis=(0, 1), initial=0).tolist()
     for name, number in zip(names, most, strict=True):

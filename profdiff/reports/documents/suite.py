@@ -96,7 +96,7 @@ def _short(results: SuiteResults, threshold: float) -> list[str]:
         )
     if unknown:
         cells = f"{units.counted(unknown, 'cell')} that changed"
-        told.append(f"how many timer ticks came is not known of {cells}: record again to know")
+        told.append(f"how many timer ticks came is not known of {cells}: a kernel has no kallsyms")
     return told
 
 

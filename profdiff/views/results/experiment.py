@@ -31,7 +31,7 @@ class Change(Record, frozen=True):
     """A kernel's change relative to the base. ``states``: in how many it was seen; of several and
     exact counts, ``median`` is that of the result's ``state``, and of all states the lowest and the
     highest. ``tick_floor``: how much of a change of exact counts timer ticks can be, in the
-    metric's unit, per op where values are; None where an earlier version did not tell.
+    metric's unit, per op where values are; None where that is not known.
     ``iterated``: the change as a fraction with each iteration of repeated string instructions
     counted; None where that differs neither in sign nor relevantly, or is not known."""
 

@@ -128,8 +128,8 @@ def _remarks(results: Results) -> Iterator[Note]:
 
 
 def _ticks(results: Results) -> Iterator[Note]:
-    """Where timer ticks can be a tenth of an exact change, or more; and where an earlier version
-    did not tell how many came."""
+    """Where timer ticks can be a tenth of an exact change, or more; and where no one knows how many
+    came."""
     close, unknown = list[tuple[Result, float]](), list[Result]()
     for one in results.every:
         changes = [change for change in one.changes if change and change.counted]
@@ -156,7 +156,7 @@ def _ticks(results: Results) -> Iterator[Note]:
             "record more ops",
         )
     if unknown:
-        text = f"how many timer ticks came is not known{_at(unknown)}: record again to know"
+        text = f"how many timer ticks came is not known{_at(unknown)}: a kernel has no kallsyms"
         yield Note(kind="ticks", text=text)
 
 

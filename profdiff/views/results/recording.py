@@ -140,12 +140,6 @@ def _counted(comparison: Comparison) -> list[Remark]:
     exact = ", exact" if comparison.metric.deterministic else ""
     text = f"{comparison.metric.title}{exact}: {how} ({where})"
     found = _all("how", [text]) + _all("detail", _iterations(comparison))
-    if comparison.mixes_vcpus and comparison.calls is not None:
-        text = "callers may be mixed up: this QEMU gave the plugin wrong vCPU numbers; "
-        found += _all("caution", [f"{text}record again with this profdiff"])
-    if comparison.shares_translations:
-        text = "code that programs map at different addresses was counted at one of them, and may "
-        found += _all("caution", [f"{text}have wrong names: record again with this profdiff"])
     return found + _beside(comparison)
 
 
@@ -165,9 +159,6 @@ def _beside(comparison: Comparison) -> list[Remark]:
 
 def _iterations(comparison: Comparison) -> Iterator[str]:
     """What the totals would be if repeated string instructions counted as QEMU executes them."""
-    told = [run.instructions for run in comparison.runs if run.instructions]
-    if any(one.each_iteration is None for one in told):
-        yield "a rep instruction counts once for each iteration: an older profdiff recorded this"
     totals, found = comparison.totals().tolist(), []
     for number, label in enumerate(comparison.labels):
         extra = left_out(comparison, number)

@@ -1,19 +1,16 @@
 """The exact collector's counts file, and what a report's first steps make of it."""
 
-import struct
 from pathlib import Path
 from random import Random
 
 import numpy as np
+from counts_bytes import counts_bytes
 
 from fuzz.mutation import integer
 from fuzz.target import Target
 from profdiff.collectors.exact.context import Entries, own_context
 from profdiff.collectors.exact.counts import Counts
 
-_RECORD = struct.Struct("<QQB15s")
-_NODE = struct.Struct("<IIIIQ")
-_ROW = struct.Struct("<IIQ")
 _NONE = 0xFFFF_FFFF
 _KERNEL = 0xFFFF_FFFF_8100_0000
 _ENTRIES = Entries.of(
@@ -21,43 +18,8 @@ _ENTRIES = Entries.of(
 )
 
 
-def plain(records: list[tuple[int, int, bytes]]) -> bytes:
-    """A file of version 1."""
-    head = struct.pack("<8sIIQQQQ", b"PDCOUNTS", 1, 2, 1, 1, 0, len(records))
-    return head + b"".join(_RECORD.pack(a, n, len(code), code) for a, n, code in records)
-
-
-def with_tree(
-    records: list[tuple[int, int, bytes]],
-    nodes: list[tuple[int, int, int, int, int]],
-    rows: list[tuple[int, int, int]],
-    version: int = 3,
-    repeated: list[tuple[int, int]] | None = None,
-    branches: list[tuple[int, int, int]] | None = None,
-    idle: tuple[int, int, list[int], list[tuple[int, int, int]]] | None = None,
-) -> bytes:
-    """A file of version 2, 3 or, with what is ``repeated``, 4, or, with ``branches``, 5, or, with
-    what was ``idle`` (the clock, nobody, each vCPU, each path), 6: places, then who called whom."""
-    sizes = (len(records), len(nodes), len(rows))
-    parts = [struct.pack("<8sIIQQQQQQ", b"PDCOUNTS", version, 2, 1, 1, 0, *sizes)]
-    parts += [_RECORD.pack(a, n, len(code), code) for a, n, code in records]
-    parts += [_NODE.pack(*node) for node in nodes] + [_ROW.pack(*row) for row in rows]
-    if repeated is not None:
-        parts.insert(1, struct.pack("<Q", len(repeated)))
-        parts += [struct.pack("<QQ", *one) for one in repeated]
-    if branches is not None:
-        parts.insert(2, struct.pack("<Q", len(branches)))
-        parts += [struct.pack("<QQQ", *one) for one in branches]
-    if idle is not None:
-        clock, nobody, vcpus, paths = idle
-        parts.insert(3, struct.pack("<QQQQ", len(vcpus), len(paths), clock, nobody))
-        parts += [struct.pack(f"<{len(vcpus)}Q", *vcpus)]
-        parts += [struct.pack("<QQQ", *path) for path in paths]
-    return b"".join(parts)
-
-
 def seeds() -> list[bytes]:
-    """Small ones of each version."""
+    """Small ones, with more and more tables."""
     places = [(0x40_1000 + 4 * n, n + 1, b"\x90\x90") for n in range(30)]
     places += [(0xFFFF_FFFF_8100_0000 + 4 * n, 5, b"") for n in range(30)]
     nodes = [(_NONE, _NONE, _NONE, 0, 0)]
@@ -67,22 +29,15 @@ def seeds() -> list[bytes]:
     patched = places[:30] + [
         (address, n, code) for address, n, _ in places[30:45] for code in (b"\x90", b"\xeb\x05")
     ]
+    repeated, branches = [(9, 10**6)], [(n, n % 5, 1) for n in range(4, 40, 3)]
+    idle = (10**7, 4000, [5000, 7000], [(n, 10 * n, n) for n in range(26)])
     return [
-        plain(places),
-        with_tree(places, nodes, rows, 2),
-        with_tree(patched, nodes, rows, 3),
-        with_tree(patched, nodes, rows, 4, [(n, 100 * n) for n in range(3, 45, 3)]),
-        with_tree(patched, nodes, rows, 5, [(9, 10**6)], [(n, n % 5, 1) for n in range(4, 40, 3)]),
-        with_tree(
-            patched,
-            nodes,
-            rows,
-            6,
-            [(9, 10**6)],
-            [(n, n % 5, 1) for n in range(4, 40, 3)],
-            (10**7, 4000, [5000, 7000], [(n, 10 * n, n) for n in range(26)]),
-        ),
-        plain([]),
+        counts_bytes(places),
+        counts_bytes(places, nodes, rows),
+        counts_bytes(patched, nodes, rows, [(n, 100 * n) for n in range(3, 45, 3)]),
+        counts_bytes(patched, nodes, rows, repeated, branches),
+        counts_bytes(patched, nodes, rows, repeated, branches, idle),
+        counts_bytes([]),
     ]
 
 
@@ -98,8 +53,7 @@ def _read(data: bytes, folder: Path) -> None:
     counts = Counts.load(path)
     assert len(counts.address) == len(counts.count) == len(counts.code) == len(counts.executed)
     assert counts.in_kernel.sum() + (~counts.in_kernel).sum() == len(counts.address)
-    if counts.each_iteration is not None:
-        assert (counts.each_iteration >= counts.count).all()
+    assert (counts.each_iteration >= counts.count).all()
     if counts.taken is not None:
         assert counts.untold is not None
         assert min(counts.taken.min(initial=0), counts.untold.min(initial=0)) >= 0

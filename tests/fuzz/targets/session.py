@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 
 import msgspec
+from counts_bytes import counts_bytes
 from synthetic import KERNEL_BASE, chains, frame, manifest
 from synthetic_experiment import boots, recorded
 
@@ -79,8 +80,8 @@ def _session_seeds() -> list[bytes]:
     nodes = [(counts._NONE, counts._NONE, counts._NONE, 0, 0), (0, 0, 1, 0, 3), (1, 3, 4, 0, 2)]
     rows = [(n % 3, n, n + 1) for n in range(20)]
     files = {
-        "base.bin": counts.with_tree(places, nodes, rows),
-        "new.bin": counts.plain(places),
+        "base.bin": counts_bytes(places, nodes, rows),
+        "new.bin": counts_bytes(places),
         "base.npz": _chains(20),
         "new.npz": _chains(20),
         "stdout": b"done in 12.5e-3 s\n",

@@ -21,8 +21,7 @@
 //! A record is 32 bytes: address (8), count (8), length of the instruction (1), its bytes (15).
 //! Records are sorted by address, then bytes; those whose count is zero are there because a node
 //! names them. An address has a record for each instruction that executed there: in user space that
-//! of different processes, in the kernel what patching its text made of it. Before version 3,
-//! records of the kernel had no bytes, and one address one record.
+//! of different processes, in the kernel what patching its text made of it.
 //!
 //! A node is 24 bytes: its caller's number (4), the record of the call or of the instruction that
 //! was interrupted (4), the record of the first instruction behind it (4), zero or, in node 0, how
@@ -32,16 +31,15 @@
 //!
 //! A repeated string instruction (`rep movsb`) counts once, however often it iterates. Behind the
 //! rows, each has 16 bytes: its record (8), in order, and how often it started, which is once for
-//! each iteration and once more to find that none is left (8). Before version 4, this was its count.
+//! each iteration and once more to find that none is left (8).
 //!
 //! Behind those, each conditional jump that executed has 24 bytes: its record (8), in order, how
 //! often it was taken (8), and how often it was not (8). What its count has more is not known: what
-//! was interrupted at its end never went on there, or it leads to the instruction behind it. Before
-//! version 5, this was not recorded.
+//! was interrupted at its end never went on there, or it leads to the instruction behind it.
 //!
 //! Behind those, each vCPU has 8 bytes: for how many nanoseconds it idled. Behind those, each path has
 //! 24 bytes: its node (4), zero (4), for how many nanoseconds vCPUs idled so (8), and how often they
-//! began to (8). The clock, and what idled, were not recorded before version 6.
+//! began to (8).
 
 use std::io::{self, Write};
 

@@ -1,17 +1,24 @@
-"""Sessions of earlier schemas: what they said elsewhere is stated, the rest is the same."""
+"""What scripts/convert-recordings makes of recordings of earlier formats."""
 
 import json
+import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
+from support import ROOT, profdiff, unclaimed
 from synthetic import manifest
+from synthetic_session import exact_session
 
 from profdiff.base.errors import SessionError
 from profdiff.session import manifest as m
 from profdiff.session.points import settings
 from profdiff.session.session import Session
+from profdiff.symbolization import column_file
 
 QEMU = {
     "version": "QEMU emulator version 7.2.22",
@@ -37,8 +44,19 @@ def first(**more: Any) -> dict[str, Any]:
     return {**made, "schema": "profdiff.session/1", **more}
 
 
+def convert(folder: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, ROOT / "scripts/convert-recordings", folder]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def opened(folder: Path, content: dict[str, Any]) -> m.Manifest:
+    """What is opened once it is converted, and not before."""
     (folder / "manifest.json").write_text(json.dumps(content))
+    if content["schema"] != m.SCHEMA:
+        with pytest.raises(SessionError, match="record again, or convert it with scripts/convert-"):
+            Session.open(folder)
+    done = convert(folder)
+    assert done.stdout == f"{folder} has schema {m.SCHEMA}\n", done.stderr
     return Session.open(folder).manifest
 
 
@@ -73,15 +91,13 @@ def test_what_perf_samples_unless_it_is_told(tmp_path: Path) -> None:
     assert (found.options["events"], found.options["frequency"]) == (None, 99)
 
 
-@pytest.mark.parametrize("more", [{"options": 1}, {"call_tree": "x"}, {"perf": 3}, {"x": 1}])
-def test_reading_is_as_strict(tmp_path: Path, more: dict[str, Any]) -> None:
-    with pytest.raises(SessionError, match="damaged"):
-        opened(tmp_path, first(**more))
-
-
-def test_a_collector_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(SessionError, match="there is no collector nonsense"):
-        opened(tmp_path, first(collectors=["nonsense"]))
+@pytest.mark.parametrize("more", [{"call_tree": {}}, {"x": 1}, {"collectors": ["nonsense"]}])
+def test_what_cannot_be_converted_is_said(tmp_path: Path, more: dict[str, Any]) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps(first(**more)))
+    done = convert(tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{tmp_path} cannot be converted: ")
+    assert done.stderr.endswith(": record again\n") and done.stderr.count("\n") == 1
 
 
 def second(points: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
@@ -119,14 +135,46 @@ def test_without_lengths_points_are_what_they_were(tmp_path: Path) -> None:
         assert found.points == [m.Point(cpus=2, ops=5)]
 
 
-@pytest.mark.parametrize("shorter", [0, 1, 2, 9])
-def test_lengths_that_do_not_fit_are_refused(tmp_path: Path, shorter: int) -> None:
-    """Of itself, of as many operations, of more, of no point."""
-    listed = [
-        m.Point({"n": "5"}, 1, 5, shorter=shorter),
-        m.Point({"n": "5"}, 2, 5),
-        m.Point({"n": "6"}, 1, 6),
-    ]
-    made = msgspec.to_builtins(m.replace(manifest(["base", "new"]), points=listed))
-    with pytest.raises(SessionError, match="lengths do not fit"):
-        opened(tmp_path, made)
+def test_files_of_earlier_formats(tmp_path: Path) -> None:
+    """Counts without tables, chains without code: the report is the same; and what is converted
+    stays as it is."""
+    folder = tmp_path / "s.profdiff"
+    made = exact_session(folder)
+    shown = profdiff("report", folder).stdout
+    for run in made.manifest.runs:
+        path = folder / run.files["counts"]
+        data = path.read_bytes()
+        path.write_bytes(data[:8] + struct.pack("<I", 1) + data[12:48] + data[112:])
+    for kernel in made.manifest.kernels:
+        path = folder / (kernel.symbols or "")
+        with np.load(path) as file:
+            columns = {name: file[name] for name in file.files}
+        for name in ("blind", "unread", "code"):
+            del columns[name]
+        columns |= {"format": np.array([1], np.uint32), "inlines_visible": np.array([True])}
+        column_file.write(path, columns)
+    unclaimed(folder)
+    content = json.loads((folder / "manifest.json").read_text())
+    for run in content["runs"]:
+        del run["instructions"]["each_iteration"]
+    content["functions"] = "symbols/functions.npz"
+    (folder / "symbols/functions.npz").write_bytes(b"of another format")
+    content |= {"schema": "profdiff.session/2", "checksum": None, "checksums": {}}
+    (folder / "manifest.json").write_text(json.dumps(content))
+    assert convert(tmp_path).returncode == 0
+    assert profdiff("report", folder).stdout == shown
+    found = Session.open(folder).manifest
+    told = ["counts each iteration of a repeated string instruction"]
+    assert [run.remarks for run in found.runs] == [told] * 2
+    assert found.functions is None and found.checksums and found.checksum is None
+    files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert convert(tmp_path).returncode == 0
+    assert files == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_is_damaged_is_not_converted(tmp_path: Path) -> None:
+    made = exact_session(tmp_path / "s.profdiff")
+    path = made.folder / made.manifest.runs[0].files["counts"]
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    done = convert(tmp_path)
+    assert done.returncode == 2 and "is damaged: its content is not what was written" in done.stderr

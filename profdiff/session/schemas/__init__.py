@@ -1,1 +1,0 @@
-"""Manifests of earlier schemas, read as today's."""
