@@ -8,7 +8,6 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from profdiff.base.errors import SessionError
 from profdiff.symbolization import column_file
 from profdiff.symbolization.places import CODE, KERNEL_HALF, Places, place_keys, rows_of
 
@@ -200,19 +199,17 @@ class Chains(msgspec.Struct, frozen=True):
 
         Raises SessionError when the file is missing, damaged or of another version.
         """
-        advice = "delete it, and the next report will symbolize again"
-        try:
-            columns = column_file.read(path, {"format": np.dtype(np.uint32), **DTYPES})
-            column_file.need(columns, ("format",))
-            version = int(columns.pop("format")[0])
-            if version != FORMAT:
-                raise ValueError(f"format {version} instead of {FORMAT}")
-            return cls.of_columns(columns)
-        except OSError as error:
-            raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-        except column_file.damage() as error:
-            what = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise SessionError(f"{path} is damaged ({what}): {advice}") from error
+        return column_file.load(
+            path,
+            cls._decoded,
+            {"format": np.dtype(np.uint32), **DTYPES},
+            "delete it, and the next report will symbolize again",
+        )
+
+    @classmethod
+    def _decoded(cls, columns: column_file.Columns) -> "Chains":
+        column_file.check_format(columns, FORMAT)
+        return cls.of_columns(columns)
 
 
 _OTHERS: dict[str, np.dtype[np.generic]] = {

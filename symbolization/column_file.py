@@ -77,10 +77,12 @@ def read(path: Path, dtypes: Mapping[str, np.dtype[np.generic]]) -> Columns:
     return columns
 
 
-def load(path: Path, made: Callable[[Columns], Made], dtypes: Dtypes) -> Made:
+def load(
+    path: Path, made: Callable[[Columns], Made], dtypes: Dtypes, advice: str = "delete it"
+) -> Made:
     """What ``made`` makes of a file's columns, all of which must be there. Raises SessionError
     where it is missing or damaged, also for what ``made`` says of columns that do not fit, by
-    ``damage()``."""
+    ``damage()``; ``advice``: what to do then."""
     try:
         columns = read(path, dtypes)
         need(columns, dtypes)
@@ -88,13 +90,20 @@ def load(path: Path, made: Callable[[Columns], Made], dtypes: Dtypes) -> Made:
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
     except damage() as error:
-        raise SessionError(f"{path} is damaged ({error})") from error
+        raise SessionError(f"{path} is damaged ({error}): {advice}") from error
 
 
 def need(columns: Mapping[str, object], wanted: Iterable[str]) -> None:
     """Raise ValueError where a column is missing."""
     if missing := sorted(set(wanted) - columns.keys()):
         raise ValueError(f"no {', '.join(missing)}")
+
+
+def check_format(columns: Columns, wanted: int) -> None:
+    """Take the format from a file's columns. Raise ValueError where it is another one."""
+    found = columns.pop("format").tolist()
+    if found != [wanted]:
+        raise ValueError(f"format {found[:1]} instead of {wanted}")
 
 
 def damage() -> tuple[type[Exception], ...]:

@@ -9,7 +9,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.base.errors import SessionError
 from profdiff.symbolization import column_file
 from profdiff.symbolization._native import access_kinds, access_reasons
 
@@ -173,21 +172,18 @@ class DataAccesses(msgspec.Struct, frozen=True):
 
         Raises SessionError when the file is missing, damaged or of another version.
         """
-        try:
-            columns = column_file.read(path, _KEPT)
-            column_file.need(columns, _KEPT)
-            if int(columns.pop("format")[0]) != FORMAT:
-                raise ValueError("another format")
-            strings, thing = column_file.texts(columns.pop("strings")), columns.pop("thing")
-            for name in _THINGS:
-                columns[name] = columns[name][thing]
-            found = DataAccesses(strings=strings, **columns)  # type: ignore[arg-type]
-            found.check()
-        except OSError as error:
-            raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-        except column_file.damage() as error:
-            raise SessionError(f"{path} is damaged ({error}): delete it") from error
-        return found
+        return column_file.load(path, _decoded, _KEPT)
+
+
+def _decoded(columns: column_file.Columns) -> DataAccesses:
+    """Raises ValueError, LookupError where columns do not fit."""
+    column_file.check_format(columns, FORMAT)
+    strings, thing = column_file.texts(columns.pop("strings")), columns.pop("thing")
+    for name in _THINGS:
+        columns[name] = columns[name][thing]
+    found = DataAccesses(strings=strings, **columns)  # type: ignore[arg-type]
+    found.check()
+    return found
 
 
 def bounded_origins(names: Collection[str]) -> list[str]:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.base.errors import InputError, SessionError
+from profdiff.base.errors import InputError
 from profdiff.symbolization import column_file
 from profdiff.symbolization._native import (
     Kallsyms,
@@ -131,40 +131,38 @@ class KernelCode(msgspec.Struct, frozen=True):
         Raises SessionError when the file is missing, damaged or of another version.
         """
         wanted = {**_OWN, **{f"{_CHAINS}{name}": dtype for name, dtype in DTYPES.items()}}
-        wanted |= Statements.dtypes()
-        try:
-            columns = column_file.read(path, wanted)
-            column_file.need(columns, wanted)
-            if int(columns["format"][0]) != FORMAT:
-                raise ValueError(f"format {columns['format'][0]} instead of {FORMAT}")
-            found = KernelCode(
-                architecture=column_file.texts(columns["architecture"])[0],
-                start=columns["start"].astype(np.uint64),
-                size=columns["size"].astype(np.uint32),
-                text=columns["text"].astype(np.uint8),
-                chains=Chains.of_columns(
-                    {
-                        name.removeprefix(_CHAINS): column
-                        for name, column in columns.items()
-                        if name.startswith(_CHAINS)
-                    }
-                ),
-                names=column_file.texts(columns["names"]),
-                reference=columns["reference"].astype(np.uint64),
-                reference_name=columns["reference_name"].astype(np.uint32),
-                reference_offset=columns["reference_offset"].astype(np.uint64),
-                statements=Statements.of_columns(columns),
-            )
-            found.check()
-            split_code(found.architecture, b"")
-        except OSError as error:
-            raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-        except column_file.damage() as error:
-            what = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise SessionError(
-                f"{path} is damaged ({what}): delete it, and annotate shows executed code alone"
-            ) from error
-        return found
+        return column_file.load(
+            path,
+            _decoded,
+            wanted | Statements.dtypes(),
+            "delete it, and annotate shows executed code alone",
+        )
+
+
+def _decoded(columns: column_file.Columns) -> KernelCode:
+    """Raises ValueError, LookupError where columns do not fit."""
+    column_file.check_format(columns, FORMAT)
+    found = KernelCode(
+        architecture=column_file.texts(columns["architecture"])[0],
+        start=columns["start"].astype(np.uint64),
+        size=columns["size"].astype(np.uint32),
+        text=columns["text"].astype(np.uint8),
+        chains=Chains.of_columns(
+            {
+                name.removeprefix(_CHAINS): column
+                for name, column in columns.items()
+                if name.startswith(_CHAINS)
+            }
+        ),
+        names=column_file.texts(columns["names"]),
+        reference=columns["reference"].astype(np.uint64),
+        reference_name=columns["reference_name"].astype(np.uint32),
+        reference_offset=columns["reference_offset"].astype(np.uint64),
+        statements=Statements.of_columns(columns),
+    )
+    found.check()
+    split_code(found.architecture, b"")
+    return found
 
 
 def kernel_code(

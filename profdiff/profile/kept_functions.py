@@ -271,8 +271,7 @@ def _size(session: Session, relative: str | None) -> int:
 
 def _decode(columns: column_file.Columns) -> KeptFunctions:
     """Raises ValueError, LookupError where columns do not fit."""
-    if columns["format"].tolist() != [FORMAT]:
-        raise ValueError(f"format {columns['format'].tolist()[:1]} instead of {FORMAT}")
+    column_file.check_format(columns, FORMAT)
     strings = column_file.texts(columns["strings"])
     labels = column_file.texts(columns["labels"])
     if len(set(labels)) != len(labels):

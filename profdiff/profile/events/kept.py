@@ -260,8 +260,7 @@ def _columns(
 
 def _decode(columns: column_file.Columns) -> KeptEvents:
     """Raises ValueError, LookupError where columns do not fit."""
-    if columns["format"].tolist() != [FORMAT]:
-        raise ValueError(f"format {columns['format'].tolist()[:1]} instead of {FORMAT}")
+    column_file.check_format(columns, FORMAT)
     labels, names = (column_file.texts(columns[name]) for name in ("labels", "events"))
     if len(set(labels)) != len(labels) or len(set(names)) != len(names):
         raise ValueError("a label or an event twice")
