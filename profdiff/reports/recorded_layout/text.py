@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from shlex import quote
 
 from profdiff.base import units
-from profdiff.reports.layout.text import HIDDEN, SAID, SHOWN, span
-from profdiff.forms.numbers import Numbers
 from profdiff.forms.columns import MIN_WIDTH, Column, draw, joined
+from profdiff.forms.numbers import Numbers
+from profdiff.reports.layout.text import HIDDEN, SAID, SHOWN, span
 from profdiff.views.layout import Change
 from profdiff.views.recorded_layout.records import (
     FieldRow,
