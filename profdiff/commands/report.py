@@ -179,8 +179,8 @@ def _parted(
     if topic is None and session is not None and str(session) in known and not session.exists():
         session, topic = None, str(session)
     if topic is not None and topic not in known:
-        hint = did_you_mean(topic, known) or f": 'profdiff report {LIST}' lists them"
-        raise InputError(f"{topic} is no topic{hint}")
+        hint = did_you_mean(topic, known) or f"'profdiff report {LIST}' lists them"
+        raise InputError(f"unknown topic {topic}: {hint}")
     return session, topic
 
 
