@@ -107,8 +107,12 @@ def package_of(name: str) -> str:
 
 
 def every_program(name: str) -> Iterator[Path]:
-    """The programs of that name on PATH, and in the usual places for what no package installs."""
+    """The programs of that name on PATH, and in the usual places for what no package installs; each
+    once, though /bin be /usr/bin."""
     usual = ("/usr/local/bin", *sorted(map(str, Path("/opt").glob("*/bin"))))
+    seen = set[Path]()
     for folder in dict.fromkeys([*os.environ.get("PATH", "").split(os.pathsep), *usual]):
         if folder and (path := shutil.which(name, path=folder)):
-            yield Path(path)
+            if (real := Path(path).resolve()) not in seen:
+                yield Path(path)
+            seen.add(real)

@@ -15,6 +15,7 @@ from profdiff.base.temporary import temporary_folder
 from profdiff.collectors import records
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.architecture.entry import Flaw
+from profdiff.collectors.guest.answers import answer
 from profdiff.collectors.guest.boot import Boot
 from profdiff.collectors.messages import last_line
 from profdiff.collectors.programs import every_program, find_program
@@ -119,8 +120,7 @@ class Qemu:
     def identity(self) -> str:
         """What tells this build of QEMU from others: a saved machine belongs to one. Raises
         OSError."""
-        status = self.program.stat()
-        return f"{self.version} {_hash_of(self.program, status.st_size, status.st_mtime_ns)}"
+        return f"{self.version} {answer(self.program, 'sha256', lambda: _hash_of(self.program))}"
 
     def described(self, arguments: Sequence[str]) -> records.Qemu:
         """A run of it with its ``arguments``, as the session tells it."""
@@ -179,11 +179,15 @@ def _with_plugin(qemu: Qemu, plugins: Mapping[int, tuple[str, str]]) -> Qemu:
 
 def plugin_refusal(program: Path, plugin: Path, arguments: str) -> str | None:
     """What QEMU says of a plugin that it does not load; None if it does. Raises MissingError."""
-    loads = f"file={escaped(plugin)},{arguments}"
-    result = _start(program, ["-M", "none", "-accel", "tcg", "-plugin", loads])
-    if result.returncode == 0:
-        return None
-    return last_line(result.stderr) or "it does not say why"
+
+    def ask() -> str | None:
+        loads = f"file={escaped(plugin)},{arguments}"
+        result = _start(program, ["-M", "none", "-accel", "tcg", "-plugin", loads])
+        if result.returncode == 0:
+            return None
+        return last_line(result.stderr) or "it does not say why"
+
+    return answer(program, f"-plugin {arguments}", ask, plugin)
 
 
 def _or_another(qemu: Qemu, taken: Callable[[Qemu], Qemu]) -> Qemu:
@@ -208,7 +212,7 @@ def _or_another(qemu: Qemu, taken: Callable[[Qemu], Qemu]) -> Qemu:
 
 @cache
 def _found(architecture: Architecture, path: Path) -> Qemu:
-    version = _version(path)
+    version = answer(path, "--version", lambda: _version(path))
     qemu = Qemu(path, version, architecture, _firmware(path), sandbox=_sandbox(path))
     flaw = architecture.flaw
     return replace(qemu, without=(flaw.feature,)) if flaw and _has(qemu, flaw) else qemu
@@ -216,16 +220,20 @@ def _found(architecture: Architecture, path: Path) -> Qemu:
 
 def _has(qemu: Qemu, flaw: Flaw) -> bool:
     """Whether it has the flaw, or does not tell."""
-    with temporary_folder() as folder:
-        rom = folder / "rom"
-        rom.write_bytes(flaw.rom)
-        command = [str(qemu.program), *qemu.own_arguments, *_NO_DEVICES, "-no-reboot"]
-        command += ["-M", qemu.architecture.machine, "-accel", "tcg", "-bios", escaped(rom)]
-        command += ["-cpu", qemu.architecture.cpu, *flaw.arguments]
-        try:
+
+    def ask() -> bool:
+        with temporary_folder() as folder:
+            rom = folder / "rom"
+            rom.write_bytes(flaw.rom)
+            command = [str(qemu.program), *qemu.own_arguments, *_NO_DEVICES, "-no-reboot"]
+            command += ["-M", qemu.architecture.machine, "-accel", "tcg", "-bios", escaped(rom)]
+            command += ["-cpu", qemu.architecture.cpu, *flaw.arguments]
             return _done(command).returncode != flaw.right
-        except MissingError:
-            return True
+
+    try:
+        return answer(qemu.program, f"flaw {flaw.rom.hex()}", ask)
+    except MissingError:
+        return True
 
 
 def _features(model: str) -> set[str]:
@@ -244,12 +252,12 @@ def _kvm_works(qemu: Qemu) -> bool:
 def _sandbox(program: Path) -> tuple[str, ...]:
     """The arguments that restrict this QEMU: none if it was built without seccomp, or may not use
     it here."""
-    result = _start(program, ["-M", "none", *_SANDBOX])
-    return _SANDBOX if result.returncode == 0 else ()
+    command = ["-M", "none", *_SANDBOX]
+    works = answer(program, " ".join(command), lambda: _start(program, command).returncode == 0)
+    return _SANDBOX if works else ()
 
 
-@cache
-def _hash_of(program: Path, *_: int) -> str:
+def _hash_of(program: Path) -> str:
     with program.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
