@@ -44,7 +44,7 @@ def answer(program: Path, question: str, ask: Callable[[], T], *files: Path) -> 
 
 
 def _key(program: Path, question: str, files: tuple[Path, ...]) -> str | None:
-    """None for what is no program itself, or cannot be read."""
+    """None for a script, and for a program that cannot be read."""
     try:
         with program.open("rb") as file:
             if file.read(4) != b"\x7fELF":
