@@ -37,7 +37,8 @@ def session(old_kernel: Path, new_kernel: Path, qemu: Qemu) -> Path:
     def record(made: Path) -> None:
         kernels = ["--kernel", f"old={old_kernel}", "--kernel", f"new={new_kernel}"]
         sweep = ["--sweep", "what=none,sleep,rcu,pipe", "--cpus", "1,2", "--ops", str(WAITS)]
-        profdiff("record", "-o", made / "session", *kernels, *sweep, "--", PROGRAM, "{what}")
+        options = ["--no-observe", "-o", made / "session", *kernels, *sweep]
+        profdiff("record", *options, "--", PROGRAM, "{what}")
 
     return whole_run.once("idle", record) / "session"
 
