@@ -30,7 +30,8 @@ echo 0 > /work/groups/small/cgroup.procs
 echo 2 > /proc/sys/vm/panic_on_oom
 tail /dev/zero
 """
-GUEST = Guest(memory=512, append="", settle=5, timeout=300, restored=True)
+# The machine of the command line, which is saved once for both.
+GUEST = Guest(memory=1024, append="", settle=5.0, timeout=300, restored=True)
 
 
 @dataclass

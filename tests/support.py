@@ -171,15 +171,16 @@ def run_guests(
     *,
     count: int = 2,
     cpus: int = 1,
-    settle: float = 5,
+    settle: float = 5.0,
     calls: bool = True,
     append: str = "",
     restored: bool = True,
-    memory: int = 512,
+    memory: int = 1024,
 ) -> list[GuestResult]:
     """Run ``command`` in ``count`` guests on the kernel ``image``, as many side by side as this
     process may have, and wait for their ends; the files of guest i go to ``folder/i``. Not
-    ``restored``, each guest boots."""
+    ``restored``, each guest boots. Their machine is the command line's, so that both restore the
+    same one."""
     folders = cache_folder("workloads"), initramfs.guest_resources()
     workload = prepare(command, [], *folders, qemu.architecture)
     settings = Guest(memory=memory, append=append, settle=settle, timeout=300, restored=restored)
