@@ -16,7 +16,7 @@ from profdiff.session.session import Session
 pytestmark = pytest.mark.guest
 
 
-@pytest.mark.parametrize("cpus", [1, 2])
+@pytest.mark.parametrize("cpus", [pytest.param(1, marks=pytest.mark.nightly), 2])
 def test_branches_taken(
     qemu: Qemu, new_kernel: Path, tmp_path: Path, compile_c: Callable[..., Path], cpus: int
 ) -> None:

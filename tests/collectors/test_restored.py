@@ -76,7 +76,7 @@ def busy(compile_c: Callable[..., Path]) -> Path:
     return compile_c("busy", BUSY, "-static", "-pthread")
 
 
-@pytest.mark.parametrize("cpus", [1, 2])
+@pytest.mark.parametrize("cpus", [pytest.param(1, marks=NIGHTLY), 2])
 def test_each_restore_counts_the_same(
     qemu: Qemu, new_kernel: Path, busy: Path, tmp_path: Path, cpus: int
 ) -> None:

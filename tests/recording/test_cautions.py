@@ -92,7 +92,7 @@ def test_huge_pages_that_a_guest_does_not_give_are_said_first(
 
     def record(*options: str) -> tuple[str, Path]:
         folder = tmp_path / f"huge{len(options)}.profdiff"
-        workload = ["--ops", "8", "-o", folder, "--", source, "{ops}"]
+        workload = ["--ops", "2", "-o", folder, "--", source, "{ops}"]
         return profdiff("record", *kernels, *options, *workload).stdout, folder
 
     said, folder = record("--memory", "400M")

@@ -97,7 +97,8 @@ def test_copies_run_at_the_same_time(old_kernel: Path, new_kernel: Path, tmp_pat
     for copy in ("0", "1"):
         (tmp_path / f"data.{copy}").write_text(f"file{copy}")
     kernels = ["--kernel", f"a={old_kernel}", "--kernel", f"b={new_kernel}"]
-    options = [*RESTORED, "--copies", "2", "--cpus", "2", "--ops", "300", "--difference", "none"]
+    options = [*RESTORED, "--no-observe", "--copies", "2", "--cpus", "2", "--ops", "300"]
+    options += ["--difference", "none"]
     command = ["-o", "s.profdiff", "--", "./where.c", "data.{copy}", "{ops}"]
     planned = profdiff("plan", *kernels, *options, *command, cwd=tmp_path).stdout
     assert planned.count("ops=300, 2 vCPUs, 2 copies  ./where.c data.{copy} 300") == 2
@@ -133,7 +134,7 @@ def test_a_copy_that_fails(old_kernel: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.parametrize("mode", ["processes", "threads"])
+@pytest.mark.parametrize("mode", ["processes", pytest.param("threads", marks=pytest.mark.nightly)])
 def test_a_test_counts_its_operations(
     old_kernel: Path, new_kernel: Path, tmp_path: Path, mode: str
 ) -> None:
@@ -158,7 +159,7 @@ def test_a_test_counts_its_operations(
 
 
 @pytest.mark.guest
-@pytest.mark.parametrize("mode", ["processes", "threads"])
+@pytest.mark.parametrize("mode", [pytest.param("processes", marks=pytest.mark.nightly), "threads"])
 def test_copies_of_a_test(old_kernel: Path, tmp_path: Path, mode: str) -> None:
     """Each does as many operations as it shall."""
     (tmp_path / "stat.c").write_text(FSTAT)

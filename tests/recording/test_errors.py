@@ -274,7 +274,8 @@ def test_a_kernel_that_panics(two: list[str], tmp_path: Path) -> None:
 @pytest.mark.guest
 def test_a_kernel_that_uses_fewer_processors(two: list[str], tmp_path: Path) -> None:
     """As one whose CONFIG_NR_CPUS is less."""
-    light = ["--collector", "timed", "--settle", "0", "--no-observe", "--append", "nr_cpus=1"]
+    light = ["--collector", "timed", "--settle", "0", "--no-observe"]
+    light += ["--append", f"nr_cpus=1 {LIGHT}"]
     line, session = failed_record(tmp_path, *two, *light, "--cpus", "2", "--", "true")
     said = "the kernel used 1 of 2 vCPUs: give it a config with CONFIG_SMP=y and a CONFIG_NR_CPUS"
     assert said in line
