@@ -42,8 +42,10 @@ NO_COMPILER = "cc is not installed: apt-get install gcc libc6-dev"
 def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
     """For each command, the arguments that it is run with, and the beginning of the error that is
     due ("": none)."""
-    record = [*KERNELS, "--restore", "--settle", "0", "--jobs", jobs]
-    suite = ["--suite", "suite.toml", *KERNELS, "--settle", "0", "--jobs", jobs]
+    # What changed is not repeated in other states: that is no command's.
+    common = [*KERNELS, "--settle", "0", "--vary-state", "0", "--jobs", jobs]
+    record = [*common, "--restore"]
+    suite = ["--suite", "suite.toml", *common]
     shards = [f"shard-{number}.profdiff" for number in (1, 2)]
     mail = ["s.profdiff", "--from", "A U Thor <a@example.org>"]
     folded = ["base=folded.base.txt", "new=folded.new.txt"]

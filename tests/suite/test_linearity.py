@@ -56,6 +56,7 @@ def _recorded() -> dict[str, dict[str, Any]]:
         entries = [both for entry in _entries() for both in (entry, _twice(entry))]
         (folder / "suite/both.toml").write_text(_written(entries))
         common = ["--suite", "suite/both.toml", *kernels, "--no-call-tree", "--no-observe"]
+        common += ["--vary-state", "0"]
         # The sample is of both lengths of a cell.
         every = [
             tuple(f"{name}/{values}" if values else name for name in (one["name"], two["name"]))
