@@ -202,7 +202,8 @@ def test_what_is_held_is_what_exact_counts_have_below_the_function(
     source.write_text(MAPS_AND_UNMAPS)
     session = tmp_path / "s.profdiff"
     kernels = ["--kernel", f"old={old_kernel}", "--kernel", f"new={newest_kernel}"]
-    options = ["--collector", "exact,sharing", "--cpus", "2", "--ops", 2000, *kernels]
+    options = ["--collector", "exact,sharing", "--cpus", "2", "--no-observe"]
+    options += ["--ops", "2000", *kernels]
     profdiff("record", *options, "-o", session, "--", source, 1000)
     profdiff("report", session, "--sharing", "--json", tmp_path / "sharing.json")
     profdiff("report", session, "--json", tmp_path / "exact.json")
