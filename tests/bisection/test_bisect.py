@@ -184,6 +184,8 @@ def test_good_that_is_bad(bisected: Bisect) -> None:
         Judge.of(evidence, "parent", "bad-revert", None)
 
 
+# test_bad_input.py kills one as it begins, test_search.py interrupts one anywhere.
+@pytest.mark.nightly
 def test_killed_during_a_build_and_a_run(
     old_kernel: Path, new_kernel: Path, qemu: object, tmp_path: Path
 ) -> None:

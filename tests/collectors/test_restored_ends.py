@@ -107,6 +107,8 @@ def test_a_kernel_that_does_not_boot_is_no_reason_to_boot_the_others(
     assert result.failure.kind == "boot"
 
 
+# recording/test_fallback.py has the same without guests.
+@pytest.mark.nightly
 def test_all_guests_boot_where_a_machine_cannot_be_restored(
     new_kernel: Path, tmp_path: Path
 ) -> None:
