@@ -70,6 +70,18 @@ fn of_unit<'d>(
     account: &mut Account<'_>,
 ) -> std::result::Result<Unit, Failure> {
     let mut found = Vec::new();
+    let is_wanted = |start: u64, end: u64| {
+        let after = ranges.partition_point(|(first, _)| first.0 < end);
+        let last = after.checked_sub(1).and_then(|at| ranges.get(at));
+        last.is_some_and(|(_, last)| last.0 > start)
+    };
+    // Of a kernel's units a workload executes few, and line tables take longer than all else.
+    if unit
+        .place
+        .is_outside(&debug.dwarf, &unit.unit, account, is_wanted)?
+    {
+        return Ok(found);
+    }
     let program = unit.paths.program();
     let Some(program) = program.filter(|one| debug.first_use(one.header().offset())) else {
         return Ok(found);

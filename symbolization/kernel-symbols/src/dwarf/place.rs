@@ -2,9 +2,11 @@ use gimli::constants as dw;
 use gimli::{AttributeValue, UnitOffset};
 
 use super::origin::Origin;
-use super::Slice;
+use super::table::RANGE_STEPS;
+use super::{Failure, Slice};
+use crate::budget::Account;
 
-/// The attributes of a function's entry that say where it is.
+/// The attributes of an entry, of a function or a unit, that say where it is.
 #[derive(Default)]
 pub(crate) struct Place<'d> {
     pub(crate) low: Option<u64>,
@@ -50,5 +52,40 @@ impl<'d> Place<'d> {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Whether it says where all of its code is, and `is_wanted` is true of no (start, end) of that.
+    pub(crate) fn is_outside(
+        &self,
+        dwarf: &gimli::Dwarf<Slice<'d>>,
+        unit: &gimli::Unit<Slice<'d>>,
+        account: &mut Account<'_>,
+        is_wanted: impl Fn(u64, u64) -> bool,
+    ) -> Result<bool, Failure> {
+        let mut known = false;
+        if let Some(ranges) = self.ranges {
+            let Ok(Some(mut ranges)) = dwarf.attr_ranges(unit, ranges) else {
+                return Ok(false);
+            };
+            loop {
+                account.spend(RANGE_STEPS)?;
+                let Ok(raw) = ranges.next_raw() else {
+                    return Ok(false);
+                };
+                let Some(raw) = raw else {
+                    return Ok(known);
+                };
+                match ranges.convert_raw(raw) {
+                    Ok(Some(range)) if is_wanted(range.begin, range.end) => return Ok(false),
+                    Ok(Some(_)) => known = true,
+                    Ok(None) => {}
+                    Err(_) => return Ok(false),
+                }
+            }
+        }
+        if let (Some(low), Some(AttributeValue::Udata(size))) = (self.low, self.high) {
+            known = size > 0 && !is_wanted(low, low.saturating_add(size));
+        }
+        Ok(known)
     }
 }

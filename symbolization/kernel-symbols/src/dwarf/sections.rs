@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::abbreviations;
 use super::paths::Paths;
+use super::place::Place;
 use super::scopes::{self, Scopes};
 use super::{Failure, Slice};
 use crate::budget::{Account, Budget};
@@ -54,6 +55,8 @@ impl<'d> DebugData<'d> {
 pub(crate) struct OpenUnit<'d> {
     pub(crate) unit: gimli::Unit<Slice<'d>>,
     pub(crate) paths: Paths<'d>,
+    /// Where its code is, as far as it can be read.
+    pub(crate) place: Place<'d>,
     /// It is written in C or assembly, whose functions are declared in nothing.
     pub(crate) is_c: bool,
     /// Made when first asked for; none where they cannot be read.
@@ -127,15 +130,18 @@ impl<'d> Debug<'d> {
         let mut entries = unit.entries_raw(None)?;
         let root = entries.read_abbreviation()?;
         let attributes = root.map_or(&[][..], |root| root.attributes());
-        let mut is_c = false;
+        let (mut is_c, mut place) = (false, Place::default());
         for spec in attributes {
-            is_c |= scopes::is_c(entries.read_attribute(*spec)?.value());
+            let attribute = entries.read_attribute(*spec)?;
+            is_c |= scopes::is_c(attribute.value());
+            let _ = place.take(&self.dwarf, &unit, &attribute);
         }
         let own = size_of::<OpenUnit<'_>>() + paths.cost();
         account.spend(own + length + attributes.len())?;
         Ok(OpenUnit {
             unit,
             paths,
+            place,
             is_c,
             scopes: OnceLock::new(),
         })
