@@ -265,6 +265,7 @@ def counted_and_sampled(old_kernel: Path, new_kernel: Path, qemu: Qemu) -> Path:
     def make(folder: Path) -> None:
         kernels = ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]
         command = ["record", *RESTORED, "--collector", "exact,perf", *kernels, "--ops", "200000"]
+        command.append("--no-observe")
         profdiff(*command, "-o", folder / "both.profdiff", "--", EXAMPLE, "400", "2000")
 
     return whole_run.once("counted-and-sampled", make) / "both.profdiff"

@@ -135,7 +135,7 @@ def test_callers_are_those_that_perf_sees(
     total, perf's call chains have that caller too."""
     session = tmp_path / "s.profdiff"
     kernels = ["--kernel", f"base={old_kernel}", "--kernel", f"new={new_kernel}"]
-    how = [*RESTORED, "--collector", "perf", "--count", "2000", "-o", session]
+    how = [*RESTORED, "--no-observe", "--collector", "perf", "--count", "2000", "-o", session]
     profdiff("record", *kernels, *how, "--", EXAMPLE, "400", "2000")
     exact, _ = Recordings(Session.open(counted_and_sampled)).comparisons()
     (sampled,) = Recordings(Session.open(session)).comparisons()
@@ -223,7 +223,7 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.mark.parametrize("cpus", ["1", "2"])
+@pytest.mark.parametrize("cpus", [pytest.param("1", marks=pytest.mark.nightly), "2"])
 def test_callers_survive_signals_threads_and_processes(
     old_kernel: Path, new_kernel: Path, tmp_path: Path, cpus: str, compile_c: Callable[..., Path]
 ) -> None:

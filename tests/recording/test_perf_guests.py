@@ -66,6 +66,7 @@ def test_nothing_is_recorded_twice(
     command = [
         "record",
         *RESTORED,
+        "--no-observe",
         "--collector",
         "exact,perf",
         *kernels,
