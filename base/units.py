@@ -89,10 +89,12 @@ def ratio(base: float, other: float) -> str:
     return f"{times:,.2f}x" if abs(times) < 10 else f"{times:,.1f}x"
 
 
-def share(part: int, whole: int) -> str:
+def share(part: float, whole: float, digits: int = 1) -> str:
     """A part of a whole in percent; one that rounds to nothing has no sign."""
-    told = percent(part / whole) if whole else "-"
-    return told.removeprefix("-") if told == "-0.0%" else told
+    if not whole:
+        return "-"
+    told = percent(part / whole, f".{digits}f")
+    return told if told.strip("-0.%") else told.removeprefix("-")
 
 
 def span(low: float, high: float) -> str:

@@ -98,6 +98,27 @@ def fitted(
     return [[*row[:-2], cut[0][row[-2]], cut[1][row[-1]]] for row in rows]
 
 
+def with_room(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    tail: Sequence[Sequence[str]],
+    least: int,
+    width: int,
+) -> tuple[Sequence[Column], Sequence[Sequence[str]], Sequence[Sequence[str]]]:
+    """The same without the columns that the two names at the end need: they keep ``least`` of the
+    width, and are cut to what is left. Where there are parts, these follow each other instead."""
+    every = [[column.title for column in columns], *rows, *tail]
+    widths = [max(map(units.width, column)) + 2 for column in zip(*every, strict=True)]
+    left = list(range(len(columns)))
+    if all(column.part is None for column in columns):
+        for level in (3, 2, 1, 0):
+            if sum(widths[at] for at in left[:-2]) + min(sum(widths[-2:]), least) > width:
+                left = [at for at in left if columns[at].spare <= level]
+    columns = [columns[at] for at in left]
+    shown, below = ([[row[at] for at in left] for row in some] for some in (rows, tail))
+    return columns, fitted(columns, shown, below, width), below
+
+
 def joined(blocks: Sequence[Block]) -> list[str]:
     """The lines of blocks, an empty one between them."""
     return [line for n, block in enumerate(blocks) for line in ([""] if n else []) + block.lines]

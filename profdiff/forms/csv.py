@@ -3,9 +3,10 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
 from profdiff.base.terminal import cleaned
-from profdiff.shapes.table import Cell, Column, Table
+from profdiff.shapes.table import Cell, Column, Kind, Table
 
 Line = list[object]
 
@@ -27,13 +28,14 @@ def text(value: str) -> str:
 
 
 # In the order of the columns; names stand first.
-_KINDS = ("name", "path", "number", "count", "delta", "bound", "verdict", "detail")
+_KINDS = get_args(Kind)
 
 
 def tables(shown: Sequence[Table]) -> str:
     """All rows of tables below each other, with the columns of all of them; what is not known, and
     what a table lacks, is blank. Several names in one cell stand between ``|``. With tables of
-    different columns, the first column names the row's."""
+    different columns, the first column names the row's. Tables within others are left out."""
+    shown = [table for table in shown if not table.within]
     keys = dict.fromkeys(_key(column) for table in shown for column in table.columns)
     order = sorted(keys, key=lambda key: (key[0], _KINDS.index(key[1])))
     several = len({tuple(map(_key, table.columns)) for table in shown}) > 1
@@ -67,5 +69,5 @@ def _text(cell: Cell) -> object:
     if isinstance(cell, bool):
         return "yes" if cell else "no"
     if isinstance(cell, list):
-        return text("|".join(cell))
+        return text("|".join(map(str, cell)))
     return "" if cell is None else text(cell) if isinstance(cell, str) else cell

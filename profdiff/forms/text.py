@@ -6,16 +6,18 @@ from typing import NamedTuple, cast
 from msgspec import structs
 
 from profdiff.base import units
-from profdiff.forms.columns import MIN_WIDTH, Block, draw
+from profdiff.forms.columns import MIN_WIDTH, Block, draw, with_room
 from profdiff.forms.columns import Column as Drawn
 from profdiff.forms.numbers import Numbers
-from profdiff.shapes.table import Cell, Section, Table
+from profdiff.shapes.table import ABOUT, UNKNOWN, Cell, Section, Table
 
 # Of the longest bar, and what of a path fits into a line: its end says most of why.
 _BAR, _PATH = 20, 3
-_UNKNOWN = "?"
 # Verdicts that say that a difference is one.
 _SURE = ("exact", "changed")
+
+
+Texts = Sequence[Sequence[str]]
 
 
 class _Shown(NamedTuple):
@@ -32,8 +34,33 @@ def render(
     where ops are known; ``ratios``: changes as how many times the base."""
     width = max(width, MIN_WIDTH)
     parts = [*section.sentences, *blocks(section.tables, width, per_op, ratios)]
-    parts += [" ".join(section.notes)] if section.notes else []
+    first = " ".join([*legend(section.tables), *section.notes[:1]])
+    parts += [first] * bool(first) + section.notes[1:]
     return "\n".join(line.rstrip() for line in lines(parts, width)) + "\n"
+
+
+def legend(tables: Sequence[Table]) -> list[str]:
+    """What explains the signs and words that are in the rows of tables."""
+    seen: dict[str, bool] = {}
+    for table in tables:
+        there = signs(table)
+        for note in table.legend:
+            is_there = not note.sign or note.sign in there
+            seen[note.text] = is_there or seen.get(note.text, False)
+    return [note for note, is_there in seen.items() if is_there]
+
+
+def signs(table: Table) -> set[str]:
+    """What differences begin with, words, and what stands between names."""
+    shown = [one for one in _shown(table) if one.what in ("about", "word", "name")]
+    numbers = Numbers()
+    cells = {
+        (one.what, _cell(table, row, one, numbers, 0))
+        for row in (*table.rows, *table.sums)
+        for one in shown
+    }
+    named = {part for what, text in cells if what == "name" for part in text.split()}
+    return named | {text[:1] if what == "about" else text for what, text in cells}
 
 
 def lines(parts: Sequence[Block | str], width: int) -> list[str]:
@@ -54,8 +81,10 @@ def blocks(
     """Tables, each with its notes; those without a row have notes alone."""
     parts: list[Block | str] = []
     for table in tables:
-        numbers = Numbers(table.ops if per_op is not False else None, ratios)
-        if table.rows:
+        if per_op is False:
+            table = structs.replace(table, ops=None)
+        numbers = Numbers(ratios=ratios)
+        if table.rows or table.sums:
             parts += [*_drawn(table, numbers, width), *table.notes]
         else:
             parts += [f"{table.title}: {note}" for note in table.notes]
@@ -72,7 +101,6 @@ def changed(table: Table, kernel: str, title: str, most: int, width: int) -> lis
     chosen = [table.index("count", base), table.index("count", kernel), delta, name]
     part = structs.replace(
         table,
-        title=title,
         kernels=[base, kernel],
         columns=[table.columns[number] for number in chosen],
         rows=[
@@ -80,21 +108,37 @@ def changed(table: Table, kernel: str, title: str, most: int, width: int) -> lis
             for row in sorted(sure, key=lambda row: -abs(_number(row[delta])))[:most]
         ],
     )
-    return _drawn(part, Numbers(table.ops), width, end=":")
+    return drawn(part, f"{title}{_unit(table)}:", width)
 
 
-def _drawn(table: Table, numbers: Numbers, width: int, end: str = "") -> list[Block]:
+def drawn(table: Table, title: str, width: int) -> list[Block]:
+    """A table alone, with a title of its own."""
+    return _drawn(table, Numbers(), width, title)
+
+
+def _drawn(table: Table, numbers: Numbers, width: int, title: str = "") -> list[Block]:
     shown = list(_shown(table))
-    columns = [_column(table, one, numbers) for one in shown]
+    columns: Sequence[Drawn] = [_column(table, one, numbers) for one in shown]
     most = max((n for row in table.rows for n in _counts(table, row)), default=0)
+    body: Texts
+    sums: Texts
     body, sums = (
         [[_cell(table, row, one, numbers, most if bars else 0) for one in shown] for row in rows]
         for rows, bars in ((table.rows, True), (table.sums, False))
     )
-    title = f"{table.title}{numbers.title}{end}" if table.title else ""
+    title = title or (f"{table.title}{_unit(table)}" if table.title else "")
+    if table.names:
+        columns, body, sums = with_room(columns, body, sums, table.names, width)
     if table.bars:  # which end where the sums begin
         return draw(title, columns, [*body, *sums], width)
     return draw(title, columns, body, width, sums)
+
+
+def _unit(table: Table) -> str:
+    """What stands behind a title."""
+    every = table.ops if isinstance(table.ops, list) else [table.ops] if table.ops else []
+    ops = " and ".join(dict.fromkeys(f"{one:,}" for one in every))
+    return f" per op ({ops} ops){table.remark}" if ops else table.remark
 
 
 def _shown(table: Table) -> Iterator[_Shown]:
@@ -114,23 +158,32 @@ def _column(table: Table, shown: _Shown, numbers: Numbers) -> Drawn:
     label = column.kernel
     if label is None:
         return Drawn(column.title, name=what in ("name", "path"), spare=column.spare)
+    several, kernel = len(table.kernels) > 2, table.kernels.index(label)
+    # Where nothing is compared, the base is one of several.
+    compared = any(one.kind == "delta" for one in table.columns)
+    part = (kernel - 1 if kernel else None) if compared else kernel
+    if table.grouped:
+        of = next(one for one in table.columns if one.name == (column.of or column.name))
+        title = "delta" if what == "about" else label
+        return Drawn(title, part=part if several else None, spare=column.spare, group=of.title)
     if what == "bar":
         return Drawn(label, name=True)
-    title = {"delta": "delta", "change": numbers.relative}.get(what, column.title)
-    kernel = table.kernels.index(label)
+    title = numbers.relative if what == "change" else column.title
     if not table.by_kernel:
         part = None if table.bars == "everywhere" else kernel
         return Drawn(f"{title} {label}".strip(), part=part, spare=column.spare)
-    if what == "count":
+    if what in ("count", "range"):
         title = label
-    several = len(table.kernels) > 2
-    spare = {"delta": 1 if several else 0, "change": 2}.get(what, column.spare)
-    part = kernel - 1 if several and kernel else None
-    return Drawn(title, name=what == "verdict", part=part, spare=spare)
+    between = 1 if several else 0
+    spare = {"delta": between, "about": between, "change": 2}.get(what, column.spare)
+    return Drawn(title, name=what == "verdict", part=part if several else None, spare=spare)
 
 
 def _cell(table: Table, row: Sequence[Cell], shown: _Shown, numbers: Numbers, most: int) -> str:
     column, cell = table.columns[shown.column], row[shown.column]
+    numbers = structs.replace(numbers, ops=table.ops_of(column.kernel))
+    if cell == "":
+        return ""
     match shown.what:
         case "bar":
             return "#" * -(-_BAR * _number(cell) // most) if most else ""
@@ -140,14 +193,30 @@ def _cell(table: Table, row: Sequence[Cell], shown: _Shown, numbers: Numbers, mo
         case "change":
             base = row[table.index(column.of, table.kernels[0])]
             other = row[table.index(column.of, column.kernel)]
-            unknown = base is None or other is None
-            return _UNKNOWN if unknown else numbers.change(_number(base), _number(other))
+            unknown = None in (cell, base, other)
+            return UNKNOWN if unknown else numbers.change(_number(base), _number(other))
+        case "range":
+            low, high = row[table.index(column.of, column.kernel)], cell
+            ends = (numbers.count(_number(one)) for one in (low, high))
+            return " to ".join(dict.fromkeys(ends))
+        case "share":
+            return "-" if cell is None else units.share(_number(cell), 1, column.digits)
+        case "about" if cell is not None:
+            prefix = f"{column.of}_" if table.grouped else ""
+            low, high = (
+                _number(row[table.index(f"{prefix}{end}", column.kernel)])
+                for end in ("low", "high")
+            )
+            sign = ABOUT if low < high else ""
+            if isinstance(table.ops, list):
+                return sign + units.delta(_number(cell), per_op=True)
+            return sign + numbers.delta(_number(cell))
         case "verdict":
             return "not known" if cell is None else str(cell)
         case "number":
             return f"{cell:,}"
-        case "count" | "delta" if cell is None:
-            return _UNKNOWN
+        case "count" | "delta" | "about" if cell is None:
+            return UNKNOWN
         case "count":
             return numbers.count(_number(cell))
         case "delta":

@@ -1,88 +1,92 @@
 """The data that a kernel accesses more or less often than the base: one sentence and a table."""
 
-from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple
 
 from profdiff.base import units
-from profdiff.forms.columns import Column, draw
-from profdiff.forms.numbers import Numbers
+from profdiff.evidence.difference import Difference
+from profdiff.evidence.statistics.rule import Verdict
+from profdiff.forms.text import drawn, signs
 from profdiff.mail.letter import Part, Prose
 from profdiff.mail.tables import WIDTH, table
-from profdiff.reports.types.text import ABOUT, UNSURE, difference, sentence
-from profdiff.views.types.records import Row, TypesDocument
+from profdiff.profile.data.table import DataRow
+from profdiff.shapes.table import ABOUT, UNKNOWN, by_kernel, of_row, tabulate
+from profdiff.topics.types.measure import Accesses, access, added, difference
+from profdiff.topics.types.sentences import changed_most
 
 _MOST = 8
 # Prose is not to have words that are longer than a line.
 _LONGEST = 60
 _MEANS = {
-    UNSURE: "?: not certain",
+    UNKNOWN: "?: not certain",
     ABOUT: "~: at least the sign is certain",
 }
 
 
-def parts(document: TypesDocument, label: str, at: str) -> list[Part]:
+class _Sum(NamedTuple):
+    """``is_all``: then its difference is known."""
+
+    title: str
+    counts: list[int]
+    is_all: bool = False
+
+
+def parts(accesses: Accesses, label: str, at: str) -> list[Part]:
     """What differs for certain comes first; what may not differ has no number. Sums have none but
     that of all: what they are made of is not certain. ``at``: which figures these are."""
-    base = document.labels[0]
-    numbers = Numbers(document.ops)
-    data = [row for row in document.fields if row.group == "data"]
-    differ = [row for row in data if row.counts[label] != row.counts[base]]
+    base, ops = accesses.labels[0], accesses.comparison.ops
+    kernel = accesses.labels.index(label)
+
+    def change(row: DataRow | _Sum) -> int:
+        return row.counts[kernel] - row.counts[0]
+
+    def count(row: DataRow | _Sum, of: str) -> int:
+        return row.counts[0 if of == base else kernel]
+
+    def difference_of(row: DataRow | _Sum, _: str) -> Difference | Literal[""]:
+        if isinstance(row, _Sum):
+            delta = change(row)
+            return Difference(delta, delta, delta, Verdict.EXACT) if row.is_all else ""
+        return difference(row, kernel)
+
+    def of_data(cell: Any) -> Any:
+        return lambda row: "" if isinstance(row, _Sum) else cell(row)
+
+    differ = [row for row in accesses.rows["data"] if change(row)]
     if not differ:
         return []
-    differ.sort(key=lambda row: (row.changes[label].delta is None, -_far(row, base, label)))
-    shown = differ[:_MOST]
-    body = [_row(row, base, label, numbers) for row in shown]
-    columns = [Column(base), Column(label), Column("delta"), Column("change", spare=1)]
-    columns += [Column(""), Column("data", name=True)]
-    each = " per op" if document.ops else ""
-    signs = [
-        means for sign, means in _MEANS.items() if any(row[2].startswith(sign) for row in body)
-    ]
-    blocks = draw(
-        f"Data that it accesses more or less often{at} (loads and stores{each}"
-        f"{''.join(f'; {one}' for one in signs)}):",
-        columns,
-        body,
-        WIDTH,
-        _sums(document, shown, label, numbers),
+    differ.sort(key=lambda row: (not difference(row, kernel).verdict.is_sure, -abs(change(row))))
+    shape = tabulate(
+        [
+            *by_kernel([base, label], count, difference_of, about=True),
+            of_row("access", "word", of_data(access), title=""),
+            of_row("data", "name", lambda r: r.title if isinstance(r, _Sum) else accesses.title(r)),
+        ],
+        name="accesses",
+        title="",
+        kernels=[base, label],
+        ops=ops,
+        rows=differ[:_MOST],
+        sums=_sums(accesses, differ[:_MOST]),
     )
-    words = sentence(document, data, "field", label, numbers).split()
+    there = signs(shape)
+    means = "".join(f"; {means}" for sign, means in _MEANS.items() if sign in there)
+    title = (
+        f"Data that it accesses more or less often{at} (loads and stores"
+        f"{' per op' if ops else ''}{means}):"
+    )
+    words = changed_most(accesses, kernel, ops).split()
     said = " ".join(units.shorten(word, _LONGEST) for word in words)
-    return [Prose(said), *map(table, blocks)]
+    return [Prose(said), *map(table, drawn(shape, title, WIDTH))]
 
 
-def _far(row: Row, base: str, label: str) -> int:
-    return abs(row.counts[label] - row.counts[base])
-
-
-def _row(row: Row, base: str, label: str, numbers: Numbers) -> list[str]:
-    one, other = row.counts[base], row.counts[label]
-    change = row.changes[label]
-    part = UNSURE if change.delta is None else numbers.change(one, other)
-    told = [numbers.count(one), numbers.count(other), difference(change, numbers), part]
-    return [*told, row.access, row.title]
-
-
-def _sums(
-    document: TypesDocument, shown: Sequence[Row], label: str, numbers: Numbers
-) -> list[list[str]]:
+def _sums(accesses: Accesses, shown: list[DataRow]) -> list[_Sum]:
     """The rest, what is not data, and all."""
-    base = document.labels[0]
-
-    def sums(rows: Iterable[Row]) -> tuple[int, int]:
-        some = list(rows)
-        return sum(row.counts[base] for row in some), sum(row.counts[label] for row in some)
-
-    def line(counts: tuple[int, int], name: str) -> list[str]:
-        return [*map(numbers.count, counts), "", "", "", name]
-
-    rows = document.fields
-    rest = [row for row in rows if row.group == "data" and row not in shown]
-    groups = {
-        "of the stack": sums(row for row in rows if row.group == "stack"),
-        "not known of what": sums(row for row in rows if row.group == "unresolved"),
-    }
-    one, other = whole = sums(rows)
-    told = [line(sums(rest), units.counted(len(rest), "other field"))] if rest else []
-    told += [line(counts, name) for name, counts in groups.items() if any(counts)]
-    delta = [numbers.delta(other - one), numbers.change(one, other)]
-    return [*told, [*map(numbers.count, whole), *delta, "", "all"]]
+    rows, kernels = accesses.rows, len(accesses.labels)
+    rest = [row for row in rows["data"] if row not in shown]
+    sums = [_Sum(units.counted(len(rest), "other field"), added(rest, kernels))] if rest else []
+    groups = [
+        _Sum("of the stack", added(rows["stack"], kernels)),
+        _Sum("not known of what", added(rows["unresolved"], kernels)),
+    ]
+    whole = added([row for group in rows.values() for row in group], kernels)
+    return [*sums, *(one for one in groups if any(one.counts)), _Sum("all", whole, True)]

@@ -2,16 +2,14 @@
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
+from profdiff.topics.types.measure import Accesses
 from profdiff.views.sharing.records import SharingDocument
-from profdiff.views.types.records import TypesDocument
 
 
-def types(findings: Findings) -> TypesDocument:
+def types(findings: Findings) -> Accesses:
     """Which data the kernels access. Raises InputError where that is not known."""
-    from profdiff.views.types.making import build, comparison_of
-
     try:
-        return build(comparison_of(findings.comparisons), findings.session)
+        return Accesses.of(findings)
     except InputError as error:
         raise InputError(f"--types: {error}") from error
 

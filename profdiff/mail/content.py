@@ -29,13 +29,13 @@ from profdiff.mail.letter import (
 from profdiff.mail.reproducer import Reproducer
 from profdiff.profile.sharing.recorded import is_all
 from profdiff.session.held import held
+from profdiff.topics.types.measure import Accesses
 from profdiff.views.bisection import sentences
 from profdiff.views.blame import Blame
 from profdiff.views.claims import checklist
 from profdiff.views.claims.claim import claim
 from profdiff.views.results import states, time_split
 from profdiff.views.sharing.records import SharingDocument
-from profdiff.views.types.records import TypesDocument
 
 _MARKS = "profdiff.h"
 _NO_MARKS = ("PROFDIFF_START()", "PROFDIFF_STOP()", "PROFDIFF_OP()")
@@ -59,7 +59,7 @@ class Wishes:
     quote: Quote | None = None
     checklist: bool = False
     blame: Blame | None = None
-    types: TypesDocument | None = None
+    types: Accesses | None = None
     sharing: SharingDocument | None = None
 
 
@@ -214,7 +214,7 @@ def _where(findings: Findings, kernel: str) -> str:
     return at + states.where(findings, kernel)
 
 
-def _accesses(findings: Findings, kernel: str, types: TypesDocument | None) -> Section:
+def _accesses(findings: Findings, kernel: str, types: Accesses | None) -> Section:
     """The data that the kernel accesses more, or less."""
     if types is None or kernel not in types.labels[1:]:
         return Section("", [])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from profdiff.reports.form import Form, Subject, text
+from profdiff.reports.form import Asked, Form, Subject, text
 from profdiff.topics.registry import TOPICS as TABLES
 from profdiff.topics.registry import Topic
 
@@ -38,11 +38,12 @@ class ReportTopic(NamedTuple):
     why: str = f"shows the kernel alone: {_BOTH}"
 
 
-def _tables(topic: Topic, _: TopicOptions) -> Sequence[Form]:
-    """The forms of a topic that has tables."""
+# The section of a subject; where ``absolute``, its sentences are of the whole window.
+_Build = Callable[["OfSession", TopicOptions, bool], "Section"]
 
-    @cache
-    def section(subject: "OfSession") -> "Section":
+
+def _of_findings(topic: Topic) -> _Build:
+    def build(subject: "OfSession", _: TopicOptions, absolute: bool) -> "Section":
         found = topic.section(subject.find().findings)
         if not found.tables:
             from profdiff.base.errors import InputError
@@ -50,16 +51,36 @@ def _tables(topic: Topic, _: TopicOptions) -> Sequence[Form]:
             raise InputError(f"{topic.name}: the session has none")
         return found
 
+    return build
+
+
+def _accesses(subject: "OfSession", options: TopicOptions, absolute: bool) -> "Section":
+    from profdiff.topics.types.measure import Accesses
+    from profdiff.topics.types.shapes import of_accesses
+
+    findings = subject.find().findings
+    accesses = Accesses.of(findings, options.by or "field", fold_folios=options.fold_folios)
+    return of_accesses(accesses, absolute=absolute)
+
+
+def _tables(name: str, build: _Build, options: TopicOptions) -> Sequence[Form]:
+    """The forms of a topic that has tables."""
+
+    @cache
+    def section(subject: "OfSession", absolute: bool = False) -> "Section":
+        return build(subject, options, absolute)
+
     def as_text(subject: "OfSession", target: str) -> str:
         from profdiff.forms.text import render
+        from profdiff.shapes.selected import selected
 
-        return text(
-            subject.asked,
-            target,
-            lambda asked, width: render(
-                section(subject), width=width, per_op=asked.per_op, ratios=asked.ratios
-            ),
-        )
+        def rendered(asked: Asked, width: int) -> str:
+            rows = asked.selection
+            found = section(subject, absolute=asked.per_op is False)
+            shown = selected(found, rows.top, rows.min_delta)
+            return render(shown, width=width, per_op=asked.per_op, ratios=asked.ratios)
+
+        return text(subject.asked, target, rendered)
 
     def as_json(subject: "OfSession", target: str) -> bytes:
         from profdiff.forms import json
@@ -73,9 +94,9 @@ def _tables(topic: Topic, _: TopicOptions) -> Sequence[Form]:
         return tables(section(subject).tables)
 
     return (
-        Form("text", f"Write {topic.name} as text.", {"session": as_text}, "[FILE]", lambda _: "-"),
-        Form("json", f"Write {topic.name} as JSON.", {"session": as_json}),
-        Form("csv", f"Write {topic.name} as CSV.", {"session": as_csv}),
+        Form("text", f"Write {name} as text.", {"session": as_text}, "[FILE]", lambda _: "-"),
+        Form("json", f"Write {name} as JSON.", {"session": as_json}),
+        Form("csv", f"Write {name} as CSV.", {"session": as_csv}),
     )
 
 
@@ -83,12 +104,6 @@ def _layout(_: TopicOptions) -> Sequence[Form]:
     from profdiff.reports.recorded_layout.forms import FORMS
 
     return FORMS
-
-
-def _types(options: TopicOptions) -> Sequence[Form]:
-    from profdiff.reports.types.forms import forms
-
-    return forms(options.by or "field", fold_folios=options.fold_folios)
 
 
 def _sharing(options: TopicOptions) -> Sequence[Form]:
@@ -99,7 +114,10 @@ def _sharing(options: TopicOptions) -> Sequence[Form]:
 
 _KERNEL = "shows the kernel alone: leave --user-only out"
 TOPICS = {
-    **{name: ReportTopic(topic.about, partial(_tables, topic)) for name, topic in TABLES.items()},
+    **{
+        name: ReportTopic(topic.about, partial(_tables, name, _of_findings(topic)))
+        for name, topic in TABLES.items()
+    },
     "layout": ReportTopic(
         "where accessed data lies in cache lines, and what moved",
         _layout,
@@ -107,7 +125,10 @@ TOPICS = {
         _KERNEL,
     ),
     "types": ReportTopic(
-        "which fields and variables the kernel loads and stores", _types, ("user",), _KERNEL
+        "which fields and variables the kernel loads and stores",
+        partial(_tables, "types", _accesses),
+        ("user",),
+        _KERNEL,
     ),
     "sharing": ReportTopic(
         "which data lies in cache lines that change hands",

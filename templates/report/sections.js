@@ -16,9 +16,11 @@ const LONGEST_BAR = 20;
 const FUNCTIONS = 3;
 const NAME = 120;
 
-/** @param {Table} table @param {unknown} value */
-const shapeCount = ({ ops }, value) =>
-  (value === null ? "?" : ops ? fine(Number(value) / ops) : count(Number(value)));
+/** @param {Table} table @param {unknown} value @param {string | null} kernel */
+function shapeCount({ kernels, ops }, value, kernel) {
+  const own = Array.isArray(ops) ? ops[kernels.indexOf(kernel ?? kernels[0])] : ops;
+  return value === null ? "?" : own ? fine(Number(value) / own) : count(Number(value));
+}
 
 /** @param {Table} table @param {string} name @param {string | null} kernel */
 const cellOf = ({ columns }, name, kernel) => {
@@ -73,10 +75,10 @@ function shownColumn(table, { title, kernel, of }, n, what) {
       return element("td", text, near ? "optional" : "");
     }
     if (what === "verdict") return element("td", value ?? "not known", "optional verdict");
-    if (what === "count") return element("td", shapeCount(table, value));
+    if (what === "count") return element("td", shapeCount(table, value, kernel));
     const sure = value && ["exact", "changed", null].includes(/** @type {any} */ (verdict(row)));
     const tint = !sure || !near ? "" : Number(value) > 0 ? "more" : "less";
-    const text = value === null ? "?" : signed(Number(value), (one) => shapeCount(table, one));
+    const text = value === null ? "?" : signed(Number(value), (one) => shapeCount(table, one, kernel));
     return element("td", text, tint);
   };
   const optional = near && (what === "change" || what === "verdict");
@@ -133,7 +135,8 @@ function noteList(notes) {
 /** A table under its title, with its notes. @param {Table} table @returns {HTMLElement[]} */
 function titledShape(table) {
   const { ops, rows, title, name, folded, notes } = table;
-  const head = element("h3", `${title}${title && ops ? ` per op (${count(ops)} ops)` : ""}`);
+  const every = [ops ?? []].flat().map((one) => count(one)).join(" and ");
+  const head = element("h3", `${title}${title && every ? ` per op (${every} ops)` : ""}`);
   head.id = `${name}-title`;
   const noted = notes?.length ? [noteList(notes)] : [];
   if (!rows.length) return noted.length ? [head, ...noted] : [];

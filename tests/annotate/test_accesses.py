@@ -13,6 +13,7 @@ from made_accesses import LOAD, STORE, Layout, Site, session
 from msgspec.structs import replace
 from support import profdiff
 from synthetic_annotation import On, annotation, row
+from tables import rows, tables
 
 from profdiff.base import units
 from profdiff.reports.annotation.text import render
@@ -205,12 +206,15 @@ def summed(folder: Path, function: str) -> Counter[tuple[str, ...]]:
 def reported(folder: Path, function: str) -> Counter[tuple[str, ...]]:
     """The same of the report of types."""
     found: Counter[tuple[str, ...]] = Counter()
-    for one in json.loads(profdiff("report", folder, "--types", "--json", "-").stdout)["fields"]:
-        for part in one["functions"]:
-            if part["name"] == function and not one["also"] and not one["alternatives"]:
-                name = tuple(one[what] for what in ("kind", "symbol", "field", "reason"))
-                for label, count in part["counts"].items():
-                    found[(label, one["access"], *name)] += count
+    document = json.loads(profdiff("report", folder, "--types", "--json", "-").stdout)
+    known = {table["name"]: rows(table) for table in tables(document, "types")}
+    for group in ("data", "stack", "unresolved"):
+        for part in known[f"types-{group}-functions"]:
+            one = known[f"types-{group}"][part["row"]]
+            if part["function"] == function and not one.get("also") and not one.get("alternatives"):
+                what = (one.get("kind", group), one.get("symbol", ""), one.get("field", ""))
+                for label, count in part["count"].items():
+                    found[(label, part["access"], *what, one.get("reason", ""))] += count
     return +found
 
 

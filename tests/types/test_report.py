@@ -9,17 +9,17 @@ from pathlib import Path
 import jsonschema
 import pytest
 import synthetic_joint
-from goldens import check_golden, check_schema
+from goldens import check_golden
 from made_accesses import LOAD, STORE, Layout, Site, session
 from support import ROOT, error_line, profdiff, unclaimed
 from synthetic_session import exact_session
+from tables import rows, tables
 
 from profdiff.base import units
+from profdiff.profile.data import naming
 from profdiff.symbolization import data_accesses as known
 from profdiff.symbolization.data_accesses import REASONS
-from profdiff.views.types import naming, records
 
-SCHEMA = ROOT / "profdiff/types.schema.json"
 BOTH, STORES = frozenset({LOAD, STORE}), frozenset({STORE})
 LAYOUTS: dict[str, Layout] = {
     "page": (64, {"flags": (0, 8), "mapping": (24, 8), "pp_magic": (8, 8)}),
@@ -128,46 +128,50 @@ def test_folios_are_folded_where_that_is_asked_for(recorded: Path) -> None:
     assert row.split()[:3] == ["60.00", "55.00", "-5.00"]
 
 
-def test_the_schema_is_that_of_the_records() -> None:
-    check_schema(SCHEMA, records.schema(), "types")
-
-
-def test_json_has_everything(recorded: Path, tmp_path: Path) -> None:
-    schema = json.loads(SCHEMA.read_text())
-    jsonschema.Draft202012Validator.check_schema(schema)
-    assert not profdiff("report", recorded, "--types", "--json", tmp_path / "types.json").stdout
+@pytest.mark.parametrize("by", ["field", "type", "line"])
+def test_json_has_everything(recorded: Path, tmp_path: Path, by: str) -> None:
+    words = ("--types", "--by", by, "--json", tmp_path / "types.json")
+    assert not profdiff("report", recorded, *words).stdout
     document = json.loads((tmp_path / "types.json").read_text())
-    jsonschema.validate(document, schema)
+    schema = json.loads((ROOT / "profdiff/report.schema.json").read_text())
+    sections = schema["$defs"]["Document"]["properties"]["sections"]
+    jsonschema.validate(document["sections"], {"$defs": schema["$defs"], **sections})
+    known = {table["name"]: table for table in tables(document, "types")}
     sums = dict.fromkeys(("base", "new"), 0)
-    for row in document["fields"]:
-        for label in sums:
-            sums[label] += row["counts"][label]
-            assert sum(one["counts"][label] for one in row["functions"]) == row["counts"][label]
+    for group in ("data", "stack", "unresolved"):
+        parts = rows(known[f"types-{group}-functions"])
+        for number, row in enumerate(rows(known[f"types-{group}"], "rows")):
+            for label in sums:
+                sums[label] += row["count"][label]
+                own = [one for one in parts if one["row"] == number]
+                assert sum(one["count"][label] for one in own) == row["count"][label]
     wanted = {
         label: sum(site.count * len(site.does) for site in sites)  # type: ignore[operator]
         for label, sites in kernels().items()
     }
     assert sums == wanted
-    for label, whole in wanted.items():
-        assert sum(one["counts"][label] for one in document["totals"]) == whole
-    for some in ("types", "lines"):
-        data = (one for one in document["totals"] if one["group"] == "data")
-        in_rows = sum(row["counts"]["new"] for row in document[some])
-        assert in_rows == sum(one["counts"]["new"] for one in data)
-    moved = next(row for row in document["fields"] if row["field"] == "vm_file")
-    assert moved["line"] == {"base": 1, "new": 0} and moved["offset"] == {"base": 96, "new": 56}
+    whole = rows(known["types-unresolved"], "sums")[-1]
+    assert (whole["unresolved"], whole["count"]) == ("all loads and stores", wanted)
+    assert whole["share"] == {"base": 1, "new": 1}
+    changed = rows(known["types-data"])[0]
+    assert changed["verdict"] == {"new": "exact"} and changed["causes"] == {"new": []}
+    unsure = next(row for row in rows(known["types-data"]) if row["causes"]["new"])
+    assert unsure["low"]["new"] < unsure["high"]["new"]
+    if by == "field":
+        moved = next(row for row in rows(known["types-data"]) if row["field"] == "vm_file")
+        assert moved["line"] == {"base": 1, "new": 0} and moved["offset"] == {"base": 96, "new": 56}
 
 
 @pytest.mark.parametrize("by", ["field", "type", "line"])
 def test_csv_adds_up(recorded: Path, by: str) -> None:
     said = profdiff("report", recorded, "--types", "--by", by, "--csv", "-").stdout
-    rows = list(csv.DictReader(io.StringIO(said)))
+    lines = list(csv.DictReader(io.StringIO(said)))
     for label, sites in kernels().items():
         whole = sum(site.count * len(site.does) for site in sites)  # type: ignore[operator]
-        assert sum(int(row[f"count {label}"]) for row in rows) == whole
+        assert sum(int(row[f"count {label}"]) for row in lines) == whole
     if by == "field":
-        rows = [row for row in rows if (row["type"], row["field"]) == ("folio", "flags")]
-    flags = rows[0]
+        lines = [row for row in lines if (row["type"], row["field"]) == ("folio", "flags")]
+    flags = lines[0]
     assert flags["verdict new"] == "exact"
     assert int(flags["delta new"]) == int(flags["low new"]) == int(flags["high new"])
 

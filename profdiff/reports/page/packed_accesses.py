@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import get_args
 
+from profdiff.profile.data import naming
 from profdiff.profile.data.functions import Functions
 from profdiff.profile.data.guard import Interval
 from profdiff.profile.data.overlaps import Cause
 from profdiff.profile.data.table import DataRow, FunctionPart
 from profdiff.reports.page.records import AccessGroup, AccessRows, PageAccesses
 from profdiff.views.record import by_label
-from profdiff.views.types import naming
 
 # Of a row, so many functions are kept, and names.
 PARTS = 12
@@ -52,7 +52,7 @@ class Packing:
         low, high = self._ends([row.intervals for row in rows])
         part_low, part_high = self._ends([part.intervals for part in parts])
         return AccessRows(
-            name=[self._text(title(row, by)) for row in rows],
+            name=[self._text(naming.of_row(row, by)) for row in rows],
             names=[self._names(row, by) for row in rows],
             group=[_GROUPS.index(row.group) for row in rows],
             store=[int(row.store) for row in rows],
@@ -115,19 +115,6 @@ def kept(rows: Sequence[DataRow], most: int) -> list[DataRow]:
         if left[row.group] >= 0:
             found.append(row)
     return found
-
-
-def title(row: DataRow, by: AccessGroup) -> str:
-    """What a row is of."""
-    if row.group != "data" and row.kind != "stack-variable":
-        return naming.WORDS[row.reason or row.kind]
-    type_ = "|".join(row.types)
-    if by == "field" or row.group != "data":
-        return naming.title(row.kind, type_, row.symbol, row.paths, row.alternatives)
-    if by == "type":
-        return naming.title(row.kind, type_, row.symbol, [])
-    lines = [line for line in row.lines if line is not None]
-    return naming.of_line(row.kind, type_, row.symbol, lines[0] if lines else None)
 
 
 def _bits(interval: Interval) -> int:

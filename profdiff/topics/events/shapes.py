@@ -58,7 +58,7 @@ def section(findings: Findings) -> Section:
             _table(events, "own", own),
             _table(events, "beside", "events outside the workload"),
         ],
-        notes=_notes(events),
+        notes=[" ".join(_notes(events))],
     )
 
 

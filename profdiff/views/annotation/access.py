@@ -1,15 +1,27 @@
 """What an instruction accesses, ``profdiff.annotation/1``."""
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.profile.code.kernel_functions import KernelFunctions
+from profdiff.profile.data import naming
 from profdiff.profile.data.named import NamedAccess, Names
 from profdiff.views.record import Record
-from profdiff.views.types import naming
-from profdiff.views.types.records import Kind
+
+Kind = Literal[
+    "field",
+    "variable",
+    "pointed",
+    "stack-variable",
+    "spill",
+    "canary",
+    "push",
+    "call",
+    "unresolved",
+]
 
 UNKNOWN = "?"
 # What the instruction says itself: a register that is pushed, a slot of the stack.
@@ -20,7 +32,7 @@ _USER = "user-memory"
 
 class Access(Record, frozen=True):
     """``kind``, ``type``, ``symbol``, ``field``, ``alternatives`` and ``reason`` as of a row of
-    ``profdiff.types/1``; ``size``: in bytes, of one turn of an instruction that repeats."""
+    ``profdiff report types``; ``size``: in bytes, of one turn of an instruction that repeats."""
 
     load: bool
     store: bool

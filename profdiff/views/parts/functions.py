@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import Function, match
+from profdiff.profile.function_title import title
 from profdiff.session.kinds import COMPILER
 from profdiff.views.parts.verdicts import FunctionVerdict, KernelExtents, extents, verdicts
 from profdiff.views.profile import functions
@@ -49,7 +50,7 @@ class JointFunction(Record, frozen=True):
     @property
     def title(self) -> str:
         """Name, object and file where they are needed; one printable line."""
-        return functions.title(self.name, self.object, self.file, namesakes=self.namesakes)
+        return title(self.name, self.object, self.file, namesakes=self.namesakes)
 
     @property
     def self_by_part(self) -> dict[str, Counts | None]:

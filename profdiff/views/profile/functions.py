@@ -4,8 +4,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.base import units
 from profdiff.profile.comparison import Comparison
+from profdiff.profile.function_title import title
 from profdiff.views.profile import marks
 from profdiff.views.profile.selection import Selection
 from profdiff.views.record import Counts, Record, Side, by_label, counts, side
@@ -38,15 +38,6 @@ class Function(Record, frozen=True):
         suffixes = [text.removeprefix(function.name) for text in folded]
         name = function.name + (f" [{', '.join(suffixes)}]" if suffixes else "")
         return title(name, function.object, function.file, namesakes=function.namesakes)
-
-
-def title(name: str, owner: str, file: str, *, namesakes: bool) -> str:
-    """A function's name with the object that it is in, unless that is the kernel, and, of
-    namesakes, its file; one printable line."""
-    place = [] if owner in ("vmlinux", "") else [owner]
-    if namesakes and file:
-        place.append(file)
-    return units.printable(f"{name} ({', '.join(place)})" if place else name)
 
 
 class Unresolved(Record, frozen=True):

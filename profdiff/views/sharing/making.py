@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from profdiff import __version__
 from profdiff.collectors.sharing.lines import PERSISTENT
+from profdiff.profile.function_title import title
 from profdiff.profile.sharing import sums as summed
 from profdiff.profile.sharing.locks import Lock
 from profdiff.profile.sharing.names import Name
@@ -12,7 +13,6 @@ from profdiff.profile.sharing.runs import chosen, lines_at, nearest
 from profdiff.profile.sharing.table import Change, Difference, SharingRow, SharingTable
 from profdiff.session.points import Setting
 from profdiff.session.session import Session
-from profdiff.views.profile.functions import title
 from profdiff.views.record import Counts, by_label
 from profdiff.views.sharing import records
 from profdiff.views.sharing.records import Bystander, Data, FunctionPart, Row, SharingDocument

@@ -5,11 +5,11 @@
 from typing import Any, Final, Literal
 
 from profdiff.base import units
+from profdiff.profile.data import naming
 from profdiff.profile.sharing.locks import Mode
 from profdiff.profile.sharing.names import Kind
 from profdiff.profile.sharing.table import Cause
 from profdiff.views.record import Counts, Record, schema_of
-from profdiff.views.types import naming
 
 SCHEMA: Final = "profdiff.sharing/1"
 

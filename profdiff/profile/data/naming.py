@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from profdiff.base import units
+from profdiff.profile.data.pairing import By
+from profdiff.profile.data.table import DataRow
 
 WORDS: Mapping[str, str] = {
     "spill": "slots of the stack without a name",
@@ -52,3 +54,16 @@ def of_line(kind: str, type_: str, symbol: str, line: int | None) -> str:
     """``mm_struct, line 2``."""
     where = "line unknown" if line is None else f"line {line}"
     return f"{title(kind, type_, symbol, [])}, {where}"
+
+
+def of_row(row: DataRow, by: By) -> str:
+    """What a row of a table by ``by`` is of, as a C programmer writes it."""
+    if row.group != "data" and row.kind != "stack-variable":
+        return WORDS[row.reason or row.kind]
+    type_ = "|".join(row.types)
+    if by == "field" or row.group != "data":
+        return title(row.kind, type_, row.symbol, row.paths, row.alternatives)
+    if by == "type":
+        return title(row.kind, type_, row.symbol, [])
+    lines = [line for line in row.lines if line is not None]
+    return of_line(row.kind, type_, row.symbol, lines[0] if lines else None)

@@ -1,1 +1,0 @@
-"""``report --types``: which data the kernels load and store, as text, CSV and JSON."""

@@ -1,0 +1,1 @@
+"""Which fields, variables and parts of the stack the kernels load and store."""

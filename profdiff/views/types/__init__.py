@@ -1,1 +1,0 @@
-"""Which data the kernels load and store, ``profdiff.types/1``."""
