@@ -78,7 +78,9 @@ function shownColumn(table, { title, kernel, of }, n, what) {
     if (what === "count") return element("td", shapeCount(table, value, kernel));
     const sure = value && ["exact", "changed", null].includes(/** @type {any} */ (verdict(row)));
     const tint = !sure || !near ? "" : Number(value) > 0 ? "more" : "less";
-    const text = value === null ? "?" : signed(Number(value), (one) => shapeCount(table, one, kernel));
+    /** @param {number} one */
+    const shown = (one) => shapeCount(table, one, kernel);
+    const text = value === null ? "?" : signed(Number(value), shown);
     return element("td", text, tint);
   };
   const optional = near && (what === "change" || what === "verdict");
