@@ -10,7 +10,7 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -18,10 +18,7 @@ from typing import IO, NamedTuple
 from urllib.parse import urlsplit
 
 from profdiff.base import http_process
-from profdiff.base.http_process import server
 from profdiff.base.terminal import printable
-
-__all__ = ["Answer", "Bounds", "HttpError", "answered", "host", "server", "told_size"]
 
 # A server that drips must have sent so much in the time that it has for an answer.
 _FIRST_BYTES = 100 << 10
@@ -123,25 +120,12 @@ class Answer:
 
 
 @contextmanager
-def answered(
-    url: str,
-    bounds: Bounds,
-    *,
-    headers: Mapping[str, str] | None = None,
-    body: bytes = b"",
-    leads: Collection[tuple[str, str, int]] | None = None,
-) -> Iterator[Answer]:
-    """The answer to a request, a POST where there is a ``body``. ``leads``: the servers that it may
-    send us to, None for any. Raises HttpError, and OSError where no process can be started."""
-    try:
-        server(url)
-    except ValueError as error:
-        raise HttpError(str(error)) from error
-    servers = None if leads is None else list(leads)
-    asked = http_process.Request(url, dict(headers or {}), servers, bounds.seconds)
+def answered(url: str, bounds: Bounds) -> Iterator[Answer]:
+    """The answer to a request. Raises HttpError, and OSError where no process can be started."""
+    asked = http_process.Request(url, bounds.seconds)
     with TemporaryFile() as told:
-        # Not on the command line, which every user can read: headers hold what nobody else may.
-        told.write(json.dumps(asked).encode() + b"\n" + body)
+        # Not on the command line, which every user can read: an address can hold a secret.
+        told.write(json.dumps(asked).encode())
         told.seek(0)
         process = subprocess.Popen(
             # By its file: whoever imports profdiff may have it where no new process looks.

@@ -43,7 +43,7 @@ def _fetch(url: str, path: Path, build_id: str, name: str) -> None:
         _limit("DEBUGINFOD_MAXTIME", _MAX_TIME),
         _limit("DEBUGINFOD_TIMEOUT", _TIMEOUT),
     )
-    with http.answered(url, bounds, headers={"User-Agent": "profdiff"}) as answer:
+    with http.answered(url, bounds) as answer:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary_folder(beside=path) as folder:
             fetched = folder / path.name

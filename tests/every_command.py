@@ -94,20 +94,9 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
                     "s.profdiff",
                     "--fail-if",
                     "instructions > +900%",
-                    *("--origin", "tests"),
                     *asked(CHECK_FORMS, "check", "session"),
                 ],
                 "",
-            )
-        ],
-        # Nobody serves jobs there; the server is not among those that a URL can name.
-        "lab": [
-            (
-                [
-                    *("suite.toml", "--server", "ftp://localhost", "--base", "/kernels/v6.12.107"),
-                    *("--fail-if", "instructions > +1%", "--origin", "tests"),
-                ],
-                "'ftp://localhost': only http",
             )
         ],
         "blame": [

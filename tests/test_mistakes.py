@@ -50,10 +50,6 @@ WORDS = [
     ("plan --copies 0 -- ./w.sh", "--copies 0: write a whole number from 1 to 1,024"),
     ("diff x --ops 1k", "--ops 1k: write a whole number of at least 1: --ops 1000"),
     # Options that say nothing without another one.
-    (
-        "check s.profdiff --fail-if 'instructions > +1%' --kcidb x",
-        "name your CI system by --origin",
-    ),
     ("bisect --good a --bad b --threshold 5% -- ./w.sh", "--threshold is the smallest step that"),
     ("annotate s.profdiff f --by line --addresses", "--addresses shows instructions"),
     # Kernels.

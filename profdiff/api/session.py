@@ -18,6 +18,7 @@ from profdiff.views.rows.addresses import AddressRow, address_rows
 from profdiff.views.rows.calls import CallRow, call_rows
 from profdiff.views.rows.events import EventCountRow, event_rows
 from profdiff.views.rows.functions import FunctionRow, function_rows
+from profdiff.views.rows.recorded import KernelRow, RunRow, kernel_rows, run_rows
 from profdiff.views.rows.results import ResultRow, result_rows
 
 if TYPE_CHECKING:
@@ -67,6 +68,14 @@ class Session(Recording):
         """The session at another setting: ``NAME=VALUE,...``, as ``profdiff report --at``."""
         choose(self._opened.manifest, setting)
         return Session(self._opened, setting)
+
+    def kernels(self) -> Table[KernelRow]:
+        """The kernels, the base first: releases, builds and sources. Reads no recording."""
+        return Table(KernelRow, kernel_rows(self._opened.manifest))
+
+    def runs(self) -> Table[RunRow]:
+        """Every run of all settings, and why it failed if it did. Reads no recording."""
+        return Table(RunRow, run_rows(self._opened.manifest))
 
     def results(self) -> Table[ResultRow]:
         """What was measured: a row for each metric, setting and kernel. Reads no recording."""

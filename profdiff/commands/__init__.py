@@ -22,7 +22,6 @@ COMMANDS = {
     ),
     "layout": Command("layout:layout", "Show which fields of types moved to another cache line."),
     "check": Command("check:check", "Check conditions on the changes in a session."),
-    "lab": Command("lab.command:lab", "Count kernels that KernelCI wants tested (a pull lab)."),
     "blame": Command("blame:blame", "Show which commits a delta's instructions belong to."),
     "bisect": Command("bisect:bisect", "Find the commit that made COMMAND slower."),
     "mail": Command("mail:mail", "Write a mail about a session as a draft."),

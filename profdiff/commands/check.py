@@ -11,7 +11,7 @@ from profdiff.commands import complete
 from profdiff.commands.command import command
 from profdiff.commands.output import form_options, targets, with_options, write_forms
 from profdiff.commands.recording import CELL, SESSION, find, works_on
-from profdiff.reports.checks.forms import FORMS, Checked
+from profdiff.reports.checks.forms import FORMS
 from profdiff.reports.form import Subject
 
 
@@ -48,19 +48,6 @@ from profdiff.reports.form import Subject
     help="Check only this point of the sweep.  [default: all points]",
 )
 @CELL
-@click.option(
-    "--origin",
-    metavar="NAME",
-    help="Submit the file of --kcidb as this CI system, as KernelCI calls it.",
-)
-@click.option(
-    "--build",
-    "builds",
-    multiple=True,
-    metavar="LABEL=ID",
-    help="This kernel is the build ID of KCIDB (ORIGIN:...), which has it already.  [default: "
-    "--kcidb adds the kernel's build] Can be repeated.",
-)
 @partial(with_options, form_options(FORMS))
 def check(
     session: Path | None,
@@ -68,8 +55,6 @@ def check(
     labels: tuple[str, ...],
     at: str | None,
     cell: str | None,
-    origin: str | None,
-    builds: tuple[str, ...],
     **forms: str | None,
 ) -> int:
     """Check conditions on the changes in SESSION relative to the base. SESSION defaults to the
@@ -79,16 +64,12 @@ def check(
     Exit status: 0, no condition holds; 1, a condition holds; 125, inconclusive, or the session
     cannot be read (git bisect run skips the commit); 2, usage error.
     """
-    if forms["form_kcidb"] is not None and not origin and not builds:
-        raise InputError("--kcidb: name your CI system by --origin NAME, as KernelCI calls it")
     from profdiff.api.judged import judged, undecided_unless
 
     with undecided_unless(ProfdiffError):
         from profdiff.evidence.conditions.condition import Condition, exit_status
-        from profdiff.reports.checks.kcidb import Submission
         from profdiff.views import judgements
 
-        submission = Submission.parse(origin, builds)
         conditions = [Condition.parse(text) for text in texts]
         with undecided_unless(InputError):
             recording, at = find(session, cell, at)
@@ -102,6 +83,5 @@ def check(
         if whole:
             passed = sum(one.outcome == "does not hold" for one in found)
             say(f"{passed:,} of {len(found):,} pass")
-        checked = Checked(found, submission)
-        write_forms(FORMS, targets(FORMS, forms), Subject(recording, lambda: checked))
+        write_forms(FORMS, targets(FORMS, forms), Subject(recording, lambda: found))
         return exit_status(found)

@@ -130,3 +130,30 @@ def test_they_are_columns(parts: package.Parts, suite: package.Suite) -> None:
     arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     for one in (parts, suite):
         assert arrow.table(one.results()).to_pydict() == one.results().columns()
+
+
+def test_kernels_and_runs_are_the_documents(session: package.Session) -> None:
+    """And every row is a column for dataframes, of texts and numbers."""
+    document = json.loads(_written(session.folder, "--json"))
+    kernels, runs = session.kernels(), session.runs()
+    for kernel, told in zip(kernels, document["kernels"], strict=True):
+        for name in ("label", "release", "build_id", "version", "compiler", "image_sha256"):
+            assert getattr(kernel, name) == told[name]
+        assert kernel.arch == document["guest"]["arch"]
+    assert [(one.id, one.kernel, one.started, one.why) for one in runs] == [
+        (one["id"], one["kernel"], one["started"], one["failure"]) for one in document["runs"]
+    ]
+    for table in (kernels, runs):
+        assert table.columns() and table.__arrow_c_stream__()
+
+
+def test_a_judgement_says_where_it_was_made_and_what_was_measured(
+    session: package.Session, parts: package.Parts
+) -> None:
+    """By the names that ``sessions`` has, with the numbers that are printed."""
+    for row in [*session.check("instructions > +900%"), *parts.check("instructions:kernel > +9%")]:
+        assert row.part in (parts if row.part else session).sessions
+        assert f"{row.other:.2f}" in row.told.replace(",", "") and row.per_op
+        assert (row.metric, row.unit) == ("instructions", "instructions")
+    (row,) = session.at("size_kib=40").check("inlined:change_pte_range changed")
+    assert (row.what, row.base, row.other) == ("change_pte_range", None, None)

@@ -24,7 +24,7 @@ from profdiff.session.suite import Suite, SuiteWorkload
 COMMANDS: dict[str, tuple[Sequence[Form], Sequence[str], bool]] = {
     "report": (FORMS, (), True),
     "annotate": (ANNOTATE_FORMS, ("flush",), True),
-    "check": (CHECK_FORMS, ("--fail-if", "instructions > +900%", "--origin", "ci"), True),
+    "check": (CHECK_FORMS, ("--fail-if", "instructions > +900%"), True),
     "blame": (BLAME_FORMS, ("--repo", "/nowhere"), False),
 }
 CASES = [

@@ -1,14 +1,11 @@
 """An error is one line that a person can read, whatever a stranger wrote into what it quotes."""
 
-import json
-import os
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import error_line, profdiff
-from synthetic_session import exact_session
 
 from profdiff.base import units
 from profdiff.base.errors import in_line
@@ -64,13 +61,3 @@ def test_numbers_beyond_counts_are_short(number: float) -> None:
 def test_counts_have_all_their_digits() -> None:
     assert units.count(2**63 - 1) == "9,223,372,036,854,775,807"
     assert units.delta(-(2**63)) == "-9,223,372,036,854,775,808"
-
-
-def test_a_folder_whose_name_is_not_utf_8(tmp_path: Path) -> None:
-    folder = tmp_path / os.fsdecode(b"a\xffb.profdiff")
-    exact_session(folder)
-    out = tmp_path / "kcidb.json"
-    words = ["--fail-if", "instructions > -99%", "--kcidb", out, "--origin", "test"]
-    profdiff("check", folder, *words, status=1)
-    (test, *_) = json.loads(out.read_bytes())["tests"]
-    assert test["path"].startswith("profdiff.a_b.")

@@ -9,7 +9,8 @@ from support import IMPORTED
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.workload.metrics import Wanted, read
-from profdiff.commands.lab.job import announced
+from profdiff.examples.kernelci.jobs import announced
+from profdiff.examples.kernelci.servers import LabError
 
 MIB = 2**20
 # What decodes a file, with no more memory than so many bytes, and says what comes of it.
@@ -19,7 +20,8 @@ from pathlib import Path
 from profdiff.base.errors import ProfdiffError
 from profdiff.bisection.kept import Kept
 from profdiff.collectors.workload.metrics import Wanted, read
-from profdiff.commands.lab.job import Job, announced
+from profdiff.examples.kernelci.jobs import announced
+from profdiff.examples.kernelci.servers import LabError
 from profdiff.session.session import Session
 from profdiff.session.suite import Suite
 what, place = sys.argv[1], Path(sys.argv[2])
@@ -32,7 +34,7 @@ readers = {
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[3]), int(sys.argv[3])))
 try:
     readers[what]()
-except ProfdiffError as error:
+except (ProfdiffError, LabError) as error:
     print(error)
 """
 
@@ -91,7 +93,7 @@ def test_odd_values_are_passed_over_or_told(value: bytes) -> None:
     event = b'{"timestamp":%b,"node":%b,"node":{"id":%b}}' % (value, value, value)
     try:
         assert announced(b"[%b]" % event)[0] == []
-    except InputError as error:
+    except LabError as error:
         assert len(str(error)) < 300
 
 

@@ -62,7 +62,8 @@ class MeasuredChange(msgspec.Struct, frozen=True):
     by itself. ``decided``: whether there was enough to tell anything, or else why not:
     ``undecided``.
     ``differs``: for a condition without a bound, whether base and other do; None if unknown.
-    ``note``: what a reader must know of it. ``part``: ``on arm64``, "" where there is one only.
+    ``note``: what a reader must know of it. ``part``: ``arm64``, or a suite's cell, "" where
+    there is one only; ``word``: what stands before it in a sentence.
     ``ops``: what whole counts are to be divided by to be shown, as reports show them; ``unit``: of
     what is measured, "" where nobody said it. ``absent``: whether it is undecided because no kernel
     accesses the data that the condition names;
@@ -83,6 +84,7 @@ class MeasuredChange(msgspec.Struct, frozen=True):
     differs: bool | None = None
     undecided: str = TOO_FEW
     part: str = ""
+    word: str = "on"
     ops: int | None = None
     unit: str = ""
     absent: bool = False
@@ -92,7 +94,7 @@ class MeasuredChange(msgspec.Struct, frozen=True):
     @property
     def where(self) -> str:
         """Kernel, part and point."""
-        on = f" {self.part}" if self.part else ""
+        on = f" {self.word} {self.part}" if self.part else ""
         return f"{self.kernel}{on}{f' at {self.at}' if self.at else ''}"
 
 

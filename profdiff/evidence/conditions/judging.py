@@ -46,7 +46,7 @@ def judge(
     """Every condition on every kernel but the base, at every setting, or on ``labels`` alone.
     Names need to be known of one part. Raises InputError for those that nothing has, and for what
     was not measured of some part. ``kind``: what parts differ by."""
-    parts = {name: _Part(name and kind.at(name), some) for name, some in found.items()}
+    parts = {name: _Part(name, kind.word, some) for name, some in found.items()}
     known = list(dict.fromkeys(label for part in parts.values() for label in part.labels))
     for label in labels:
         if label not in known:
@@ -88,7 +88,7 @@ def judge(
             ]
             if not mine:
                 kernels = ", ".join(labels or known) or "any kernel but the base"
-                where = f" {part.where}" if part.where else ""
+                where = f" {part.word} {part.name}" if part.name else ""
                 raise InputError(f"{condition}: not measured on {kernels}{where}")
             judged += mine
     return judged
@@ -119,10 +119,11 @@ def _depending(found: Findings) -> set[str]:
 
 
 class _Part:
-    """What was found of one part. ``where``: ``on arm64``, "" where there is one only."""
+    """What was found of one part. ``name``: ``arm64``, "" where there is one only; ``word``: what
+    stands before it in a sentence."""
 
-    def __init__(self, where: str, found: Sequence[Findings]) -> None:
-        self.where, self._found = where, found
+    def __init__(self, name: str, word: str, found: Sequence[Findings]) -> None:
+        self.name, self.word, self._found = name, word, found
         self._code = [CodeChanges(one) for one in found]
         self._data = [DataChanges(one) for one in found]
         self._lines = [SharingChanges(one) for one in found]
@@ -193,12 +194,12 @@ class _Part:
     def of_lines(self, condition: Condition) -> Iterator[MeasuredChange]:
         """The same of a condition about lines that change hands."""
         for one in self._lines:
-            yield from (replace(change, part=self.where) for change in one.changes(condition))
+            yield from map(self._placed, one.changes(condition))
 
     def of_events(self, condition: Condition) -> Iterator[MeasuredChange]:
         """The same of a condition about an event."""
         for one in self._events:
-            yield from (replace(change, part=self.where) for change in one.changes(condition))
+            yield from map(self._placed, one.changes(condition))
 
     def _told(
         self, condition: Condition, found: Findings, changes: Iterator[MeasuredChange]
@@ -207,7 +208,10 @@ class _Part:
         for change in changes:
             if change.kernel in depend:
                 change = replace(change, decided=False, undecided=_DEPENDS)
-            yield replace(change, part=self.where)
+            yield self._placed(change)
+
+    def _placed(self, change: MeasuredChange) -> MeasuredChange:
+        return replace(change, part=self.name, word=self.word)
 
     def _absent(self, condition: Condition, found: Findings) -> Iterator[MeasuredChange]:
         """Judge a function that only another part executes as unchanged."""

@@ -48,7 +48,7 @@ def judge_suite(
                         continue
                 known |= {condition} if some else set()
                 judged += [
-                    replace(one, change=replace(one.change, part=f"in {cell.name}", at=""))
+                    replace(one, change=replace(one.change, part=cell.name, word="in", at=""))
                     for one in some
                 ]
                 judged += unknown
@@ -95,6 +95,7 @@ def _unknown(condition: Condition, cell: SuiteCell, label: str, why: str) -> Jud
         high=math.nan,
         decided=False,
         undecided=why,
-        part=f"in {cell.name}",
+        part=cell.name,
+        word="in",
     )
     return Judgement(condition, change, "inconclusive")

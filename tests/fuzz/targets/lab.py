@@ -6,8 +6,8 @@ from pathlib import Path
 from pull_labs_server import Server
 
 from fuzz.target import Target
-from profdiff.base.errors import InputError
-from profdiff.commands.lab.job import Job, announced
+from profdiff.examples.kernelci.jobs import Job, announced, decoded
+from profdiff.examples.kernelci.servers import LabError
 
 _NODE = "65a1f0c2d3"
 
@@ -23,7 +23,7 @@ def _events() -> list[bytes]:
 
 
 def _read_job(data: bytes, folder: Path) -> None:
-    assert "kernel" in Job.parse(data).artifacts
+    assert decoded(data, Job, "the job").artifacts.kernel
 
 
 def _read_events(data: bytes, folder: Path) -> None:
@@ -32,6 +32,6 @@ def _read_events(data: bytes, folder: Path) -> None:
 
 
 TARGETS = (
-    Target("lab-job", _jobs, _read_job, cases=1000, refusals=(InputError,)),
-    Target("lab-events", _events, _read_events, cases=1000, refusals=(InputError,)),
+    Target("lab-job", _jobs, _read_job, cases=1000, refusals=(LabError,)),
+    Target("lab-events", _events, _read_events, cases=1000, refusals=(LabError,)),
 )

@@ -11,12 +11,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import whole_run
-from click.testing import CliRunner
+from kernelci_programs import started
 from pull_labs_server import TOKEN, Server, serving
-from support import EXAMPLE, error_line, profdiff
+from support import EXAMPLE, profdiff
 
-from profdiff.commands.lab import command
-from profdiff.commands.lab.server import Servers
+from profdiff.examples.kernelci import pull_lab
+from profdiff.examples.kernelci.servers import Servers
 
 NODE, OTHER = "65a1f0c2d3", "65a1f0c2d4"
 
@@ -39,8 +39,8 @@ def lab(
     given = [word for one in usual.items() if one[0] not in words for word in one]
     check = ("--fail-if", "instructions:user > +50%", "--fail-if", "instructions:kernel > -90%")
     environment = {"PROFDIFF_LAB_TOKEN": TOKEN, "no_proxy": "127.0.0.1"}
-    return profdiff(
-        "lab",
+    return started(
+        "pull_lab",
         experiment,
         *given,
         *check,
@@ -123,7 +123,7 @@ def hostile(server: Server, elsewhere: Server, what: str) -> dict[str, Any]:
     [
         ("a file", "only http://"),
         ("another server", "does not talk to this server"),
-        ("a way to a file", "it leads to what is not http"),
+        ("a way to a file", "only http://"),
         ("a way to another server", "it leads to 127.0.0.1"),
         ("another kernel", "does not have the SHA-256"),
     ],
@@ -168,11 +168,18 @@ def test_what_is_no_job_is_told_and_passed_over(server: Server, tmp_path: Path) 
 
 def test_wrong_use(server: Server, tmp_path: Path) -> None:
     said = lab(server, tmp_path, "--allow", "ftp://x", status=2)
-    assert "only http://" in error_line(said)
-    assert "lower-case" in error_line(lab(server, tmp_path, "--origin", "A B", status=2))
+    assert "only http://" in one_line(said)
+    assert "lower-case" in one_line(lab(server, tmp_path, "--origin", "A B", status=2))
+    said = lab(server, tmp_path, "--fail-if", "instructions ~ +1%", status=2)
+    assert "unknown comparison" in one_line(said)
     server.files["/latest/events"] = b""
     said = lab(server, tmp_path, "--server", f"{server.address}/elsewhere", status=2)
-    assert "it answers 404" in error_line(said)
+    assert "it answers 404" in one_line(said)
+
+
+def one_line(said: subprocess.CompletedProcess[str]) -> str:
+    (line,) = said.stderr.splitlines()
+    return line
 
 
 def test_a_list_of_events_that_does_not_end(
@@ -189,11 +196,10 @@ def test_a_list_of_events_that_does_not_end(
         return json.dumps([{"timestamp": one} for one in times]).encode()
 
     monkeypatch.setattr(Servers, "read", lambda self, url, most: page(url, most))
-    monkeypatch.setattr(command, "_PAGES", 5, raising=False)
+    monkeypatch.setattr(pull_lab, "PAGES", 5)
     experiment = tmp_path / "e.toml"
     experiment.write_text('command = ["true"]\n')
     words = ["--server", "http://127.0.0.1:1", "--base", "x", "--origin", "test", "--once"]
     words += ["--fail-if", "instructions > +1%", "-o", str(tmp_path / "l")]
-    done = CliRunner().invoke(command.lab, [str(experiment), *words], catch_exceptions=False)
-    assert done.exit_code == 0 and len(asked) == 5
+    assert pull_lab.main([str(experiment), *words]) == 0 and len(asked) == 5
     assert asked[1:] == [f"2026-11-26T00:00:{number:02}" for number in range(1, 5)]

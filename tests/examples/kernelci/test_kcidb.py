@@ -1,16 +1,22 @@
 """Judged conditions as KCIDB takes them, validated by KernelCI's own schema package."""
 
+import ast
 import json
+import os
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kernelci_programs import started
 from msgspec.structs import replace
-from support import error_line, profdiff
+from support import profdiff
 from synthetic import Row, frame
 from synthetic_joint import joint, part
+from synthetic_session import exact_session
 
+import profdiff as profdiff_package
+from profdiff.examples.kernelci import kcidb
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload
@@ -31,19 +37,18 @@ def told_apart(session: Session, name: str) -> None:
     session.save(m.replace(session.manifest, kernels=kernels))
 
 
-def valid(file: Path) -> Any:
+def valid(text: str) -> Any:
     """What a submission holds. Asserts that KernelCI's package of the schema accepts it."""
-    kcidb = pytest.importorskip("kcidb_io", reason="kcidb-io is not installed")
-    data = json.loads(file.read_text())
-    version = kcidb.schema.V5_3
+    schemas = pytest.importorskip("kcidb_io", reason="kcidb-io is not installed")
+    data = json.loads(text)
+    version = schemas.schema.V5_3
     assert (version.major, version.minor) == (data["version"]["major"], data["version"]["minor"])
     assert version.is_valid_exactly(data), version.validate_exactly(data)
     return data
 
 
-def submitted(tmp_path: Path, *words: str | Path, status: int = 0) -> Any:
-    profdiff("check", *words, "--kcidb", tmp_path / "k.json", "--origin", "lab_1", status=status)
-    return valid(tmp_path / "k.json")
+def submitted(*words: str | Path, status: int = 0) -> Any:
+    return valid(started("kcidb", *words, "--origin", "lab_1", status=status).stdout)
 
 
 def test_a_test_for_each_kernel_and_condition(tmp_path: Path) -> None:
@@ -53,7 +58,7 @@ def test_a_test_for_each_kernel_and_condition(tmp_path: Path) -> None:
         told_apart(session, name)
     folder = Path(parts.folder)
     words = (folder, "--fail-if", "instructions > +50%", "--fail-if", "instructions:flush > +1/op")
-    data = submitted(tmp_path, *words, status=1)
+    data = submitted(*words, status=1)
     said = profdiff("check", *words, status=1).stdout.splitlines()
     told = [
         f"{v.partition(': ')[2]}: {s.strip()}" for v, s in zip(said[::2], said[1::2], strict=True)
@@ -73,7 +78,7 @@ def test_a_test_for_each_kernel_and_condition(tmp_path: Path) -> None:
         one["id"] for one in data["checkouts"]
     }
     assert len({one["id"] for one in data["tests"]}) == len(data["tests"]) == 8
-    assert submitted(tmp_path, *words, status=1) == data
+    assert submitted(*words, status=1) == data
 
 
 def test_cells_of_a_suite_and_what_is_not_known(tmp_path: Path) -> None:
@@ -92,7 +97,7 @@ def test_cells_of_a_suite_and_what_is_not_known(tmp_path: Path) -> None:
                 for run in made.manifest.runs
             ]
             made.save(m.replace(made.manifest, runs=runs))
-    data = submitted(tmp_path, suite.folder, "--fail-if", "instructions > +5%", status=125)
+    data = submitted(suite.folder, "--fail-if", "instructions > +5%", status=125)
     assert [(one["path"], one["status"]) for one in data["tests"]] == [
         ("profdiff.S.getpid.instructions.total", "PASS"),
         ("profdiff.S.gone.instructions.total", "MISS"),
@@ -114,17 +119,17 @@ def test_what_a_kernel_was_built_from_is_its_checkout(tmp_path: Path) -> None:
     )
     base, new = made.manifest.kernels
     made.save(m.replace(made.manifest, kernels=[base, replace(new, source=source)]))
-    data = submitted(tmp_path, tmp_path / "S", "--fail-if", "instructions > +1%")
+    data = submitted(tmp_path / "S", "--fail-if", "instructions > +1%")
     checkout = data["checkouts"][1]
     assert checkout["id"] == f"lab_1:{'c' * 40}" == data["builds"][1]["checkout_id"]
     assert (checkout["git_commit_hash"], checkout["git_commit_name"]) == ("a" * 40, "v7.1-3-gaaaa")
-    assert checkout["misc"] == {"tree": "c" * 40, "changed": True, "patches": ["0001-mm.patch"]}
+    assert checkout["misc"] == {"tree": "c" * 40, "changed": True, "patches": "0001-mm.patch"}
 
 
 def test_a_build_that_kcidb_has_is_named_and_not_sent(tmp_path: Path) -> None:
     part(tmp_path / "S", {label: [row("enter", 9)] for label in ("base", "new")}, ONE)
     words = (tmp_path / "S", "--fail-if", "instructions > +1%", "--build")
-    data = submitted(tmp_path, *words, "new=maestro:68a1", "--build", "base=maestro:68a0")
+    data = submitted(*words, "new=maestro:68a1", "--build", "base=maestro:68a0")
     assert data["builds"] == data["checkouts"] == []
     assert [(r["build_id"], r["misc"]["base"]) for r in data["tests"]] == [
         ("maestro:68a1", "maestro:68a0")
@@ -134,16 +139,33 @@ def test_a_build_that_kcidb_has_is_named_and_not_sent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ((), "--kcidb: name your CI system by --origin"),
+        ((), "required: --origin"),
         (("--origin", "My-CI"), "lower-case"),
-        (("--build", "new=a:b"), "--build needs --origin"),
         (("--origin", "a", "--build", "new=b"), "write LABEL=ORIGIN:ID"),
         (("--origin", "a", "--build", "neu=a:b"), "no kernel of this name was judged"),
     ],
 )
 def test_wrong_use(tmp_path: Path, words: tuple[str, ...], expected: str) -> None:
     part(tmp_path / "S", {label: [row("enter", 9)] for label in ("base", "new")}, ONE)
-    file = tmp_path / "k.json"
-    check = ("check", tmp_path / "S", "--fail-if", "instructions > +1%", "--kcidb", file)
-    assert expected in error_line(profdiff(*check, *words, status=2))
-    assert not file.exists()
+    said = started("kcidb", tmp_path / "S", "--fail-if", "instructions > +1%", *words, status=2)
+    assert expected in said.stderr.splitlines()[-1]
+    assert said.stdout == ""
+
+
+def test_a_folder_whose_name_is_not_utf_8(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"a\xffb.profdiff")
+    exact_session(folder)
+    (test, *_) = submitted(folder, "--fail-if", "instructions > -99%", status=1)["tests"]
+    assert test["path"].startswith("profdiff.a_b.")
+
+
+def test_it_uses_nothing_but_the_interface() -> None:
+    """What the folder imports of profdiff is ``profdiff``, and of that what is documented."""
+    for path in Path(kcidb.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                assert not any(one.name.startswith("profdiff.") for one in node.names), path
+            elif isinstance(node, ast.ImportFrom):
+                assert not (node.module or "").startswith("profdiff"), path
+            elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "profdiff":
+                assert node.attr in profdiff_package.__all__, path

@@ -5,12 +5,12 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from kernelci_programs import started
 from pull_labs_server import TOKEN, Server, serving
-from support import profdiff
 from synthetic import manifest
 
 from profdiff.collectors.records import Failure
-from profdiff.commands.lab import counting
+from profdiff.examples.kernelci import counting
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 
@@ -47,12 +47,13 @@ def counted(
         failed = any(does[spec] != OK for spec in specs.values())
         return 2 if failed else 0
 
-    monkeypatch.setattr(counting, "_run", run)
+    monkeypatch.setattr(counting, "run", run)
     experiment = folder / "e.toml"
-    return counting.record(folder, experiment, "/base", 60, 600).booted
+    experiment.write_text('command = ["true"]\n')
+    return counting.counted(folder, experiment, "/base", 60, 600)[0].ran
 
 
-@pytest.mark.parametrize("first", ["base", counting.NEW])
+@pytest.mark.parametrize("first", ["base", "new"])
 @pytest.mark.parametrize(
     ("base", "new", "booted"),
     [
@@ -100,8 +101,8 @@ def test_a_kernel_that_hangs_fails(server: Server, tmp_path: Path, old_kernel: P
     experiment.write_text('command = ["true"]\njobs = 1\nsettle = 0\n')
     words = ["--server", f"{server.address}/latest", "--base", old_kernel, "--origin", "test_lab"]
     words += ["--fail-if", "instructions > +50%", "--timeout", "60", "--once", "-o", tmp_path / "l"]
-    said = profdiff(
-        "lab", experiment, *words, env={"no_proxy": "127.0.0.1", "PROFDIFF_LAB_TOKEN": TOKEN}
+    said = started(
+        "pull_lab", experiment, *words, env={"no_proxy": "127.0.0.1", "PROFDIFF_LAB_TOKEN": TOKEN}
     )
     answer = server.answers[node]
     assert answer["tests"]["boot-test-1"]["status"] == "fail", said.stderr
