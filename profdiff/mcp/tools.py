@@ -1,16 +1,24 @@
 """What an assistant can ask: each tool is a method, whose text says what it is for."""
 
+import subprocess
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Annotated, Literal
+
+import anyio
+from pydantic import Field
 
 from profdiff.api import recording as recordings
 from profdiff.api.opening import open_recording
 from profdiff.api.parts import Parts
 from profdiff.api.session import Session
 from profdiff.api.suite import Suite
-from profdiff.base import units
+from profdiff.base import program, units
 from profdiff.base.errors import InputError, ProfdiffError
-from profdiff.mcp.answer import answer
+from profdiff.collectors.kernels.arguments import parse_arguments
+from profdiff.collectors.kernels.kinds.machine import Machine
+from profdiff.mcp.answer import MOST, answer
 from profdiff.mcp.folder import Folder
 from profdiff.reports.form import Asked, Layout
 from profdiff.reports.topics import TOPICS, TopicOptions
@@ -18,18 +26,23 @@ from profdiff.session import opened, parts, suite
 from profdiff.views.shown_command import command_line
 
 _WIDTH = 100
-# Recordings of one list, rows of a table, conditions of a check.
-_LISTED, _ROWS, _CONDITIONS = 100, 200, 50
+# Recordings of one list.
+_LISTED = 100
 _SHOWN = 8
+_Top = Annotated[int, Field(ge=1, le=200)]
+_Conditions = Annotated[list[str], Field(min_length=1, max_length=50)]
+_Kernels = Annotated[list[str], Field(min_length=2, max_length=100)]
+_Words = Annotated[list[str], Field(min_length=1, max_length=100)]
 
 
 class Tools:
-    """The tools that only read, of the recordings below a folder."""
+    """What reads the recordings below a folder, and what records into it. Coroutines, so that all
+    of it runs in one thread, as everything in profdiff."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
 
-    def sessions(self, within: str = "") -> str:
+    async def sessions(self, within: str = "") -> str:
         """List the recordings below the served folder, or below `within`, a folder in it: sessions,
         folders with a session for each of several architectures or compilers, and suites, with
         their kernels. The other tools take the names in this list."""
@@ -40,7 +53,7 @@ class Tools:
         text = "\n".join(lines) or "Nothing is recorded here: profdiff record makes a session."
         return answer(text, "name a folder with `within`")
 
-    def report(self, session: str, at: str = "", cell: str = "", top: int = 15) -> str:
+    async def report(self, session: str, at: str = "", cell: str = "", top: _Top = 15) -> str:
         """Show what a recording found: a sentence for each kernel, metrics at each point of a sweep
         with verdicts, and the `top` functions that cost more or less. Counts are instructions under
         emulation, exact and not time, unless the report says that they are samples.
@@ -48,15 +61,15 @@ class Tools:
         `session`: a name from `sessions`. `at`: a point of its sweep, NAME=VALUE,... (default: the
         one with the largest change). `cell`: a cell of a suite, as the suite's report names it."""
         found = self._opened(session, at, cell)
-        text = found.text(top=_rows(top), width=_WIDTH)
+        text = found.text(top=top, width=_WIDTH)
         return answer(text, "ask for fewer rows with `top`, or for one function with `annotate`")
 
-    def annotate(
+    async def annotate(
         self,
         session: str,
         function: str,
         kernels: list[str] | None = None,
-        by: str = "instruction",
+        by: Literal["instruction", "line"] = "instruction",
         inlined_at: str = "",
         at: str = "",
         cell: str = "",
@@ -68,17 +81,14 @@ class Tools:
         "line" for source lines. `inlined_at`: only the copy inlined into this function."""
         from profdiff.reports.annotation.text import render
 
-        if by not in ("instruction", "line"):
-            raise InputError('by: "instruction" or "line"')
         code = self._session(session, at, cell).annotate(
             function, kernels=kernels or (), inlined_at=inlined_at or None
         )
-        layout = Layout("line" if by == "line" else "instruction")
-        lines = render(code, Asked(width=_WIDTH, layout=layout))
+        lines = render(code, Asked(width=_WIDTH, layout=Layout(by)))
         text = "\n".join(line.text for line in lines)
         return answer(text, "name one of `kernels`, or `inlined_at`, or ask `by` line")
 
-    def blame(
+    async def blame(
         self,
         session: str,
         repo: str = "",
@@ -87,7 +97,7 @@ class Tools:
         kernel: str = "",
         at: str = "",
         cell: str = "",
-        top: int = 15,
+        top: _Top = 15,
     ) -> str:
         """Show which commits the instructions of a kernel's delta belong to, by the lines that they
         changed. A commit named here is a suspect, not a culprit: nothing was built to find out.
@@ -103,10 +113,10 @@ class Tools:
             new=new or None,
             kernel=kernel or None,
         )
-        shown = text.render(made, width=_WIDTH, top=_rows(top), per_op=None)
+        shown = text.render(made, width=_WIDTH, top=top, per_op=None)
         return answer(shown, "ask for fewer rows with `top`")
 
-    def events(self, session: str, at: str = "", cell: str = "") -> str:
+    async def events(self, session: str, at: str = "", cell: str = "") -> str:
         """Show how often events happened in each kernel: context switches, wake-ups, interrupts,
         page faults, allocations, grace periods. `?` is not known, not 0."""
         found = self._session(session, at, cell)
@@ -115,10 +125,10 @@ class Tools:
         )
         return answer(text, "ask at another point with `at`")
 
-    def check(
+    async def check(
         self,
         session: str,
-        conditions: list[str],
+        conditions: _Conditions,
         kernels: list[str] | None = None,
         at: str = "",
         cell: str = "",
@@ -127,13 +137,43 @@ class Tools:
         only `at` one: "instructions > +2%", "instructions:FUNCTION > +3/op",
         "instructions:total:FUNCTION > +5%" (with all that it calls), "events:page-faults > +0",
         "size:FUNCTION > +10%", "loads:TYPE.FIELD > +0". A condition that holds fails."""
-        if not 0 < len(conditions) <= _CONDITIONS:
-            raise InputError(f"ask for 1 to {_CONDITIONS} conditions")
         rows = self._opened(session, at, cell).check(*conditions, kernels=kernels or ())
         text = "\n".join(f"{row.verdict}: {row.condition}\n  {row.told}" for row in rows)
         counts = [sum(row.verdict == one for row in rows) for one in ("fails", "passes")]
         head = f"{counts[0]:,} fail and {counts[1]:,} pass of {len(rows):,}"
         return answer(f"{head}\n{text}", "ask for one condition, of one of `kernels`, `at` a point")
+
+    async def record(self, session: str, kernels: _Kernels, command: _Words, ops: str = "") -> str:
+        """Run a command in a guest of each of two or more kernels, and count every instruction; it
+        takes seconds to minutes. `report` shows what was found.
+
+        `session`: the new folder's name, NAME.profdiff. `kernels`: LABEL=SPEC, the base first; SPEC
+        is a registered name, a folder with bzImage and vmlinux, or debian:SUITE. `command`: program
+        and arguments, or a C source. `ops`: how many operations it does, or "{NAME}"."""
+        place = self._folder.path(session)
+        if place.suffix != ".profdiff":
+            raise InputError("session: the name of a new folder, NAME.profdiff")
+        if place.exists():
+            raise InputError(f"{units.printable(session)} is there already: name another one")
+        for one in parse_arguments(kernels):
+            # The command would run on the machine itself, or a Makefile would.
+            if isinstance(one.spec, Machine) or one.spec.is_built:
+                raise InputError(f"{one.label}: name a kernel that is built, and boots in a guest")
+        words = [f"--kernel={one}" for one in kernels] + ([f"--ops={ops}"] if ops else [])
+        with TemporaryFile() as said:
+            done = await anyio.run_process(
+                program.command("record", *words, "-o", str(place), "--", *command),
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                check=False,
+                cwd=self._folder.top,
+            )
+            said.seek(0)
+            text = said.read(8 * MOST).decode(errors="replace")
+        if done.returncode:
+            raise InputError(units.printable(text.strip().rpartition("\n")[2]))
+        return answer(text, "ask for the `report`")
 
     def _line(self, path: Path) -> str:
         """A recording in a line."""
@@ -163,12 +203,6 @@ class Tools:
             raise InputError("this is a suite: name one of its cells with `cell`")
         names = [self._folder.name(one.folder) for one in found.sessions.values()]
         raise InputError(f"this holds several sessions: name one of them: {' or '.join(names)}")
-
-
-def _rows(top: int) -> int:
-    if not 0 < top <= _ROWS:
-        raise InputError(f"top: 1 to {_ROWS} rows")
-    return top
 
 
 def _described(one: "opened.Opened") -> str:

@@ -2,7 +2,9 @@
 
 import re
 import unicodedata
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -15,10 +17,20 @@ from profdiff.base.errors import InputError
 from profdiff.base.terminal import cleaned
 from profdiff.mcp import answer
 from profdiff.mcp.folder import Folder
-from profdiff.mcp.recorder import Recorder
-from profdiff.mcp.tools import Tools
 
 MOST = 200
+
+
+def tools_of(top: Path) -> Any:
+    """The tools of a folder, which ask for packages that need not be installed."""
+    return pytest.importorskip("profdiff.mcp.tools", exc_type=ImportError).Tools(Folder(top))
+
+
+def said(work: Coroutine[Any, Any, str]) -> str:
+    """What a tool answers; nothing here makes it wait."""
+    with pytest.raises(StopIteration) as ended:
+        work.send(None)
+    return str(ended.value.value)
 
 
 @settings(max_examples=examples(400))
@@ -71,7 +83,7 @@ def served(tmp_path: Path) -> Path:
     ],
 )
 def test_a_path_that_leaves_the_folder_is_refused(served: Path, name: str) -> None:
-    tools = Tools(Folder(served))
+    tools = tools_of(served)
     for ask in (
         lambda: tools.sessions(name),
         lambda: tools.report(name),
@@ -82,13 +94,13 @@ def test_a_path_that_leaves_the_folder_is_refused(served: Path, name: str) -> No
         lambda: tools.blame("s.profdiff", repo=name),
     ):
         with pytest.raises(InputError, match=r"refused$|not the name of a file"):
-            ask()
+            ask().send(None)
 
 
 def test_recordings_are_listed(served: Path) -> None:
     def listed(within: str = "") -> list[str]:
         return [
-            line.split(":")[0] for line in Tools(Folder(served)).sessions(within).split("\n")[2:-1]
+            line.split(":")[0] for line in said(tools_of(served).sessions(within)).split("\n")[2:-1]
         ]
 
     assert listed() == ["a/b/deep.profdiff", "damaged", "s.profdiff"]
@@ -96,11 +108,11 @@ def test_recordings_are_listed(served: Path) -> None:
     assert listed("to-a") == ["a/b/deep.profdiff"]
     assert listed("1/2/3") == ["1/2/3/4/5/6/t.profdiff"]
     assert listed("s.profdiff/runs") == ["Nothing is recorded here"]
-    assert "damaged: damaged: " in Tools(Folder(served)).sessions()
+    assert "damaged: damaged: " in said(tools_of(served).sessions())
 
 
 @pytest.mark.parametrize(
-    ("named", "said"),
+    ("named", "why"),
     [
         ({"session": "x"}, "NAME.profdiff"),
         ({"session": "../x.profdiff"}, "leads out"),
@@ -111,12 +123,10 @@ def test_recordings_are_listed(served: Path) -> None:
         ),
         ({"kernels": ["/x", "ssh://host"]}, "host: name a kernel that is built, and"),
         ({"kernels": ["a=/x", "b=git:.@HEAD"]}, "b: name a kernel that is built, and"),
-        ({"kernels": ["a=/x"]}, "two kernels"),
-        ({"command": []}, "a command"),
     ],
 )
-def test_what_is_not_recorded(served: Path, named: dict[str, object], said: str) -> None:
+def test_what_is_not_recorded(served: Path, named: dict[str, object], why: str) -> None:
     asked = {"session": "n.profdiff", "kernels": ["a=/x", "b=/y"], "command": ["true"], **named}
-    with pytest.raises(InputError, match=said):
-        Recorder(Folder(served)).record(**asked).send(None)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=why):
+        tools_of(served).record(**asked).send(None)
     assert not (served / "n.profdiff").exists()

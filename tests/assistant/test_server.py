@@ -166,7 +166,7 @@ def test_other_answers(answers: tuple[Any, list[Answer]], folder: Path) -> None:
     told = [error(text) for _, text in (parts, outside, many)]
     assert told[0].startswith("this holds several sessions: name one of them: parts.profdiff/")
     assert told[1] == "../../etc leads out of the folder that is served: refused"
-    assert told[2] == "top: 1 to 200 rows"
+    assert " top Input should be less than or equal to 200" in told[2]
     assert [failed for failed, _ in (parts, outside, many, lacking, record)] == [True] * 5
 
 
@@ -199,6 +199,9 @@ def test_every_answer_marks_what_it_quotes(tmp_path: Path) -> None:
         ("record", {"session": "n.profdiff", "kernels": ["/a", "/b"], "command": ["a\0"]}),
         ("record", {"session": "n.profdiff", "kernels": ["/a", "b\0"], "command": ["true"]}),
         ("record", {"session": "n.profdiff", "kernels": ["/a", "/b"], "command": ["a"] * 101}),
+        ("record", {"session": "n.profdiff", "kernels": ["/a"], "command": ["true"]}),
+        ("record", {"session": "n.profdiff", "kernels": ["/a", "/b"], "command": []}),
+        ("check", {"session": "parts.profdiff", "conditions": []}),
         ("report", {"session": "x" * 100_000}),
     ]
     _, found = asked(tmp_path, questions, "--allow-record")
