@@ -1,7 +1,8 @@
 """Which node a run goes to, and how often it is tried, with nodes that are made up."""
 
+import asyncio
 import concurrent.futures
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,91 +15,92 @@ from profdiff.recording.cluster import connection
 from profdiff.recording.cluster.address import Where
 from profdiff.recording.cluster.attempt import MOST_LOST, Attempt
 from profdiff.recording.cluster.emulators import Emulator
-from profdiff.recording.cluster.errand import Errand, Left, Told, packed
-from profdiff.recording.cluster.nodes import Node
+from profdiff.recording.cluster.errand import Errand, Left, Needs, packed
+from profdiff.recording.cluster.nodes import Node, NodeLostError, TakenBackError
+from profdiff.recording.cluster.nodes import Nodes as NodesThere
 
 QEMU = Emulator("x86_64", None, "QEMU 7.2", "a" * 64, "b" * 64)
 
 
-class Nodes:
-    """Nodes whose answers a test gives."""
+class Nodes(NodesThere):
+    """Nodes whose answers a test gives, one for each time that a run is tried."""
 
-    def __init__(self) -> None:
-        self.asked: list[concurrent.futures.Future[Any]] = []
+    def __init__(self, answers: Iterable[Left | BaseException | None]) -> None:
+        super().__init__(None, Needs("1", (), {}))  # type: ignore[arg-type]
+        self._answers = iter(answers)
         self.refused: list[str] = []
 
-    def spawn(self, work: Coroutine[Any, Any, Any]) -> concurrent.futures.Future[Any]:
-        work.close()
-        self.asked.append(concurrent.futures.Future())
-        return self.asked[-1]
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> Any:
+        made: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        made.set_result(asyncio.run(work))
+        return made
 
-    def refuse(self, one: Node, why: str) -> str:
-        self.refused.append(one.told.host)
-        return f"{one.name} is left out: {why}"
+    async def on(self, where: Node, function: Any, *arguments: Any) -> Any:
+        answer = next(self._answers)
+        if answer is None:
+            where.gone.set()
+            raise NodeLostError
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def refuse(self, one: Node, why: str) -> None:
+        self.refused.append(one.host)
+        super().refuse(one, why)
 
 
 class Files:
-    def bring(self, *_: object) -> None:
-        raise AssertionError
+    """What is brought is there."""
 
-    def forget(self, digests: tuple[str, ...], there: Node) -> None:
-        there.has.difference_update(digests)
+    def __init__(self) -> None:
+        self.brought: list[str] = []
 
-
-def node(host: str) -> Node:
-    return Node(f"tcp://{host}:1", 1, Told(host, host, None), True, set())
+    async def bring(self, digests: tuple[str, ...], to: Node) -> None:
+        missing = [one for one in digests if one not in to.has]
+        self.brought += missing
+        to.has.update(missing)
 
 
 def attempt(
-    nodes: Nodes, hosts: list[str], folder: Path, inputs: tuple[str, ...] = ()
-) -> tuple[Attempt, list[Node], list[str]]:
-    """A run that is given nodes on ``hosts``, one after the other; those, and what it said."""
+    answers: Iterable[Left | BaseException | None], folder: Path, inputs: tuple[str, ...] = ()
+) -> tuple[Attempt, Nodes, list[Node], Files]:
+    """A run that is given nodes n0, n1, ...; those."""
+    nodes, files = Nodes(answers), Files()
     errand = Errand("k-1", QEMU, (), inputs, {}, 60)
     given: list[Node] = []
-    said: list[str] = []
 
     def pick(_: Errand, without: set[str]) -> Node | None:
-        assert without == {one.told.host for one in given if one.lost}
-        given.append(node(hosts[len(given)]))
+        assert without == {one.host for one in given if one.gone.is_set()}
+        host = f"n{len(given)}"
+        given.append(Node(f"tcp://{host}:1", 1, host, {"f"}))
         return given[-1]
 
-    one = Attempt(nodes, Files(), errand, folder, pick, said.append, said.append)  # type: ignore[arg-type]
-    return one, given, said
+    return Attempt(nodes, files, errand, folder, pick), nodes, given, files  # type: ignore[arg-type]
 
 
 def test_a_run_that_takes_its_workers_with_it(tmp_path: Path) -> None:
-    nodes = Nodes()
-    hosts = [f"n{number}" for number in range(MOST_LOST)]
-    one, given, said = attempt(nodes, hosts, tmp_path)
-    polls = 0
-    while not one.poll():
-        given[-1].lost = True
-        polls += 1
-        assert polls < 20
+    one, nodes, given, _ = attempt([None] * 99, tmp_path)
+    assert one.poll()
     outcome = one.result({})
     assert isinstance(outcome, Failure)
     assert outcome.kind == "connection"
     assert outcome.message == "3 workers were lost while they made this run (n0, n1, n2)"
-    assert len(said) == MOST_LOST - 1
-    assert all(one.runs == 0 for one in given)
-    assert all(asked.cancelled() for asked in nodes.asked)
+    assert len(nodes.lines) == nodes.retries == MOST_LOST - 1
+    assert nodes.lines[0] == "k-1: n0 (n0:1) was lost; it is tried again"
+    assert not any(one.runs for one in given)
 
 
 def test_what_is_lost_twice_is_made_by_the_third(tmp_path: Path) -> None:
-    nodes = Nodes()
-    one, given, _ = attempt(nodes, ["a", "b", "c"], tmp_path)
-    for _ in range(2):
-        given[-1].lost = True
-        assert not one.poll()
-        assert not one.poll()
     (tmp_path / "left").mkdir()
     (tmp_path / "left/stdout").write_text("7\n")
     files = packed(tmp_path / "left", without=set())
-    nodes.asked[-1].set_result(Left("c", ["qemu"], 1.5, {"stdout"}, files))
+    left = Left("n2", ["qemu"], 1.5, {"stdout"}, files)
+    one, _, given, _ = attempt([None, None, left], tmp_path)
     assert one.poll()
     assert one.result({}) == {"stdout"}
     assert (tmp_path / "stdout").read_text() == "7\n"
-    assert (one.host, one.lost, one.wall_seconds) == ("c", ["a", "b"], 1.5)
+    assert (one.host, one.lost, one.wall_seconds) == ("n2", ["n0", "n1"], 1.5)
+    assert not any(one.runs for one in given)
 
 
 @pytest.mark.parametrize(
@@ -106,25 +108,11 @@ def test_what_is_lost_twice_is_made_by_the_third(tmp_path: Path) -> None:
 )
 def test_a_node_that_cannot(error: Exception, tmp_path: Path) -> None:
     """It gets no more runs, and its run goes elsewhere, without being counted as lost."""
-    pytest.importorskip("distributed", reason="Dask is not installed")
-    nodes = Nodes()
-    one, given, _ = attempt(nodes, ["a", "b"], tmp_path)
-    nodes.asked[-1].set_exception(error)
-    assert not one.poll()
-    assert not one.poll()
-    assert nodes.refused == ["a"]
-    assert [one.told.host for one in given] == ["a", "b"]
+    one, nodes, given, _ = attempt([error, Left("n1", [], 1.5, set(), {})], tmp_path)
+    assert one.poll()
+    assert nodes.refused == ["n0"]
+    assert [one.host for one in given] == ["n0", "n1"]
     assert one.lost == []
-
-
-def fail(one: Attempt, nodes: Nodes, error: BaseException) -> int:
-    """Let it fail with ``error`` wherever it is tried: how often it was."""
-    for tries in range(1, 50):
-        nodes.asked[-1].set_exception(error)
-        if one.poll():
-            return tries
-        assert not one.poll()
-    raise AssertionError
 
 
 @pytest.mark.parametrize(
@@ -133,40 +121,35 @@ def fail(one: Attempt, nodes: Nodes, error: BaseException) -> int:
         (OSError(28, "No space left on device"), MOST_LOST, MOST_LOST - 1),
         (InputError("no such thing"), MOST_LOST, MOST_LOST - 1),
         (FileNotFoundError("damaged"), 3 * MOST_LOST, MOST_LOST - 1),
-        (concurrent.futures.CancelledError(), MOST_LOST, 0),
+        (TakenBackError(), MOST_LOST, 0),
     ],
 )
 def test_a_run_that_fails_everywhere_leaves_nodes(
-    tmp_path: Path, error: BaseException, tries: int, refused: int
+    tmp_path: Path, error: Exception, tries: int, refused: int
 ) -> None:
     """It is a failed run after some tries, and does not take the whole cluster with it."""
-    pytest.importorskip("distributed", reason="Dask is not installed")
-    nodes = Nodes()
-    one, given, said = attempt(nodes, [f"n{number}" for number in range(50)], tmp_path)
-    assert fail(one, nodes, error) == tries
+    one, nodes, given, _ = attempt([error] * 99, tmp_path)
+    assert one.poll() and len(given) == tries
     outcome = one.result({})
     assert isinstance(outcome, Failure)
     assert outcome.kind == "connection"
     assert outcome.message.startswith("3 times it could not be made (n")
     assert len(nodes.refused) == refused
-    assert all(node.runs == 0 for node in given)
-    assert len(said) == tries - 1 + refused
+    assert not any(one.runs for one in given)
+
+
+def test_a_defect_is_none_of_the_nodes(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError):
+        attempt([ZeroDivisionError()], tmp_path)
 
 
 def test_a_damaged_file_is_sent_again(tmp_path: Path) -> None:
     """The node stays, and is known to lack it."""
-    pytest.importorskip("distributed", reason="Dask is not installed")
-    nodes = Nodes()
-    one, given, _ = attempt(nodes, ["a", "b"], tmp_path, ("f",))
-    given[0].has.update(("e", "f"))
-    nodes.asked[-1].set_exception(FileNotFoundError("damaged"))
-    assert not one.poll()
-    assert not one.poll()
-    assert given[0].has == {"e"}
-    assert nodes.refused == []
-    nodes.asked[-1].set_result(Left("b", ["qemu"], 1.5, {"stdout"}, {}))
-    assert one.poll()
-    assert one.result({}) == {"stdout"}
+    left = Left("n1", [], 1.5, set(), {})
+    one, nodes, given, files = attempt([FileNotFoundError("damaged"), left], tmp_path, ("e", "f"))
+    assert one.poll() and nodes.refused == []
+    assert files.brought == ["e", "e"]
+    assert given[0].has == set() and given[1].has == {"e", "f"}
 
 
 def other(**fields: str) -> Emulator:

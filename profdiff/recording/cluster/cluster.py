@@ -26,8 +26,8 @@ from profdiff.recording.cluster.attempt import Attempt, RunningThere
 from profdiff.recording.cluster.connection import Connection, connected
 from profdiff.recording.cluster.emulators import Emulator
 from profdiff.recording.cluster.errand import INPUTS, SHARED, Errand, Needs, Restored
+from profdiff.recording.cluster.files import Files, digest_of
 from profdiff.recording.cluster.nodes import Node, Nodes
-from profdiff.recording.cluster.travel import Files, digest_of
 
 # How long the first node may take to come, and the next one where none is left.
 _WAIT_SECONDS = 120.0
@@ -56,21 +56,19 @@ class Cluster:
     def __init__(self, connection: Connection, qemus: Sequence[Qemu]) -> None:
         self._connection = connection
         self._emulators = {qemu: _emulator(qemu) for qemu in qemus}
-        tried = {qemu.plugin: qemu.plugin_try for qemu in qemus if qemu.plugin}
-        plugins = {digest_of(path): (path, words) for path, words in tried.items()}
-        needs = Needs(
-            __version__,
-            tuple(dict.fromkeys(self._emulators.values())),
-            {digest: words for digest, (_, words) in plugins.items()},
-        )
-        sent = {digest: path.read_bytes() for digest, (path, _) in plugins.items()}
-        self._nodes = Nodes(connection.client, needs, sent)
+        plugins = {
+            digest_of(path): (path.read_bytes(), qemu.plugin_try)
+            for qemu in qemus
+            if (path := qemu.plugin)
+        }
+        needs = Needs(__version__, tuple(dict.fromkeys(self._emulators.values())), plugins)
+        self._nodes = Nodes(connection.client, needs)
         self._files = Files(self._nodes)
-        self._retried = 0
-        self._problems: list[str] = []
+        self._problems: set[str] = set()
         self._lonely = self._looked = time.monotonic()
         page = f"; dashboard: {connection.dashboard}" if connection.dashboard else ""
-        self._lines = [f"recording on a cluster{page}"]
+        self._nodes.lines.append(f"recording on a cluster{page}")
+        self._watching = self._nodes.spawn(self._nodes.watch())
 
     @property
     def slots(self) -> int:
@@ -80,31 +78,35 @@ class Cluster:
     def look(self) -> list[str]:
         """Hear what is new: lines to show. Raises RunError when the scheduler is silent, or no node
         is left."""
-        self._lines += self._nodes.look()
-        lines = self._taken()
+        self._nodes.check()
         now = time.monotonic()
-        if now - self._looked > _REFUSED_SECONDS:
-            # The recorder did something else meanwhile.
+        # The recorder may have done something else meanwhile.
+        if self._nodes.here or now - self._looked > _REFUSED_SECONDS:
             self._lonely = now
         self._looked = now
-        problems = [said for one in self._connection.workers if (said := one.problem())]
-        if self._nodes.here:
-            self._lonely = now
-            fresh = [said for said in problems if said not in self._problems]
-            self._problems += fresh
-            return [*lines, *fresh]
-        if problems and len(problems) == len(self._connection.workers):
-            raise RunError(f"no node of the cluster is left: {problems[-1]}")
-        waited = now - self._lonely
+        workers = self._connection.workers
+        problems = [said for one in workers if (said := one.problem())]
+        if not self._nodes.here:
+            self._refuse_to_wait(
+                now - self._lonely, problems if len(problems) == len(workers) else []
+            )
+        else:
+            self._nodes.lines += [said for said in problems if said not in self._problems]
+            self._problems.update(problems)
+        return self._taken()
+
+    def _refuse_to_wait(self, seconds: float, ended: Sequence[str]) -> None:
+        """Raises RunError where no node will come. ``ended``: why all own workers have."""
         refusals = self._nodes.refusals
-        if refusals and self._nodes.settled and waited > _REFUSED_SECONDS:
+        if ended:
+            raise RunError(f"no node of the cluster is left: {ended[-1]}")
+        if refusals and seconds > _REFUSED_SECONDS:
             raise RunError(f"no node of the cluster takes part: {refusals[-1]}")
-        if waited > _WAIT_SECONDS:
+        if seconds > _WAIT_SECONDS:
             raise RunError(
                 f"the cluster has had no worker for {_WAIT_SECONDS:g} s: start some and run the "
                 "same command again, which goes on from here"
             )
-        return lines
 
     def choice(self, waiting: Iterable[KernelFiles]) -> int:
         """Which of the runs on kernels that wait is to be next: one whose kernel the next free node
@@ -112,26 +114,19 @@ class Cluster:
         there = self._free(set())
         if there is None:
             return 0
-        known: list[str | None] = []
-        for number, kernel in enumerate(waiting):
-            known.append(self._files.told(kernel.image) if kernel.image else None)
-            if known[-1] in there.has:
-                return number
+        known = [self._files.told(one.image) if one.image else None for one in waiting]
         everywhere = set().union(*(one.has for one in self._nodes.here))
-        return next((n for n, one in enumerate(known) if one not in everywhere), 0)
+        own = (number for number, one in enumerate(known) if one in there.has)
+        return next(own, next((n for n, one in enumerate(known) if one not in everywhere), 0))
 
     def start(self, recorder: Recorder, job: RunJob, boot: Boot) -> Running:
         """Send a guest to a node, where it boots."""
         inputs = _Inputs(self._files)
-        away = self._away(recorder, inputs)
+        away, more = self._away(recorder, job, inputs)
         there = replace(
             boot, image=inputs.there(boot.image), initramfs=inputs.there(boot.initramfs)
         )
-        more = recorder.collector.qemu_arguments(
-            away, recorder.options, Path(), job.repetition, job.kernel
-        )
-        arguments = away.arguments(there, Path(), more)
-        return self._sent(recorder, job, arguments, inputs)
+        return self._sent(recorder, job, away.arguments(there, Path(), more), inputs)
 
     def restore(
         self,
@@ -144,15 +139,12 @@ class Cluster:
         """Send a guest to a node, where its machine is restored."""
         assert job.kernel.image  # noqa: S101
         inputs = _Inputs(self._files)
-        away = self._away(recorder, inputs)
+        away, more = self._away(recorder, job, inputs)
         content = delivery.content(job.variation, recorder.guest.settle)
         kept = recorder.folder / f"{hashlib.sha256(content).hexdigest()}.delivery"
         if not kept.exists():
             recorder.folder.mkdir(parents=True, exist_ok=True)
             write_atomic(kept, content, durable=False)
-        more = recorder.collector.qemu_arguments(
-            away, recorder.options, Path(), job.repetition, job.kernel
-        )
         arguments = replace(machine, qemu=away).arguments(
             inputs.there(job.kernel.image),
             inputs.there(state.initramfs),
@@ -163,16 +155,17 @@ class Cluster:
         restored = Restored(inputs.digest(state.state), inputs.digest(kept), machine.room)
         return self._sent(recorder, job, arguments, inputs, restored, state)
 
-    def _away(self, recorder: Recorder, inputs: _Inputs) -> Qemu:
-        """The QEMU of a node: names are relative to the run's folder there, and the node adds what
-        is its own. Raises InputError."""
+    def _away(self, recorder: Recorder, job: RunJob, inputs: _Inputs) -> tuple[Qemu, Sequence[str]]:
+        """The QEMU of a node, and the collector's arguments: names are relative to the run's folder
+        there, and the node adds what is its own. Raises InputError."""
         qemu = recorder.qemu
         if qemu is None or qemu.kvm:
             raise InputError("--cluster runs guests under QEMU's TCG only")
-        if qemu not in self._emulators:
-            self._emulators[qemu] = _emulator(qemu)
         plugin = inputs.there(qemu.plugin) if qemu.plugin else None
-        return replace(qemu, plugin=plugin, firmware=(), sandbox=())
+        away = replace(qemu, plugin=plugin, firmware=(), sandbox=())
+        return away, recorder.collector.qemu_arguments(
+            away, recorder.options, Path(), job.repetition, job.kernel
+        )
 
     def _sent(
         self,
@@ -184,6 +177,8 @@ class Cluster:
         state: MachineState | None = None,
     ) -> Running:
         assert recorder.qemu  # noqa: S101
+        if recorder.qemu not in self._emulators:
+            self._emulators[recorder.qemu] = _emulator(recorder.qemu)
         errand = Errand(
             job.folder.name,
             self._emulators[recorder.qemu],
@@ -193,45 +188,33 @@ class Cluster:
             recorder.guest.timeout,
             restored,
         )
-        attempt = Attempt(
-            self._nodes,
-            self._files,
-            errand,
-            job.folder,
-            self._pick,
-            self._lines.append,
-            self._again,
-        )
+        attempt = Attempt(self._nodes, self._files, errand, job.folder, self._pick)
         return RunningThere(
             recorder, job, attempt, attempt.arguments, attempt=attempt, restored=state
         )
 
     def lines(self) -> list[str]:
         """What its user is to know in the end."""
-        retried, self._retried = self._retried, 0
+        retried, self._nodes.retries = self._nodes.retries, 0
         told = (
             "a run was tried again" if retried == 1 else f"{retried:,} times a run was tried again"
         )
         return [*self._taken(), *([f"{told}, as its node was lost"] if retried else ())]
 
-    def _again(self, line: str) -> None:
-        self._lines.append(line)
-        self._retried += 1
-
     def _taken(self) -> list[str]:
-        lines, self._lines = self._lines, []
-        return lines
+        # Others append to it meanwhile.
+        return [self._nodes.lines.pop(0) for _ in range(len(self._nodes.lines))]
 
     def _free(self, without: set[str], wanted: frozenset[str] = frozenset()) -> Node | None:
         """The node with room that has most of the files ``wanted``, then the most room; one of the
         hosts ``without`` only if there is no other."""
-        free = [one for one in self._nodes.here if one.runs < one.slots]
+        free = [one for one in self._nodes.here if len(one.runs) < one.slots]
         return max(
             free,
             key=lambda one: (
-                one.told.host not in without,
+                one.host not in without,
                 len(wanted & one.has),
-                one.slots - one.runs,
+                one.slots - len(one.runs),
             ),
             default=None,
         )

@@ -36,16 +36,6 @@ PYTHON = "PROFDIFF_CLUSTER_PYTHON"
 
 
 @dataclass
-class Connection:
-    """``client`` of a scheduler; ``dashboard``: its page, "" without one; ``workers`` that were
-    started for it."""
-
-    client: Client
-    dashboard: str
-    workers: list[Started] = field(default_factory=list)
-
-
-@dataclass
 class Started:
     """A worker's process, here or ssh's; ``where`` it runs."""
 
@@ -59,15 +49,35 @@ class Started:
             return None
         self.errors.seek(0)
         said = self.errors.read(1 << 16)
-        lines = [line for line in said.decode(errors="replace").splitlines() if line.strip()]
+        why = last_line(said) or self.process.returncode
         if self.where is None:
-            return f"a worker has ended ({last_line(said) or self.process.returncode})"
+            return f"a worker has ended ({why})"
         if self.process.returncode == 255:
+            lines = [line for line in said.decode(errors="replace").splitlines() if line.strip()]
             return connection_message(self.where, lines)
         return (
-            f"the worker on {self.where} has ended ({last_line(said) or self.process.returncode}): "
-            f"profdiff[cluster] must be there; {PYTHON} names its Python"
+            f"the worker on {self.where} has ended ({why}): profdiff[cluster] must be there; "
+            f"{PYTHON} names its Python"
         )
+
+    def end(self) -> None:
+        """Wait until it has ended, since its input has."""
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.errors.close()
+
+
+@dataclass
+class Connection:
+    """``client`` of a scheduler; ``dashboard``: its page, "" without one; ``workers`` that were
+    started for it."""
+
+    client: Client
+    dashboard: str
+    workers: list[Started] = field(default_factory=list)
 
 
 @contextlib.contextmanager
@@ -79,26 +89,13 @@ def connected(where: Where) -> Iterator[Connection]:
             f"--cluster needs {lacking[0]}: install it with pip install 'profdiff[cluster]'"
         )
     quiet()
-    if where.scheduler:
-        with _client(where.scheduler) as client:
-            served = "dashboard" in client.scheduler_info().get("services", {})
-            yield Connection(client, client.dashboard_link if served else "")
-        return
-    with _own(where) as connection:
-        yield connection
+    with contextlib.ExitStack() as stack:
+        yield _own(where, stack) if where.local or where.hosts else _theirs(where.scheduler, stack)
 
 
-@contextlib.contextmanager
-def _client(told: str) -> Iterator[Client]:
-    from distributed import Client
-
+def _theirs(told: str, stack: contextlib.ExitStack) -> Connection:
     try:
-        client = Client(
-            told,
-            timeout=_TIMEOUT_SECONDS,
-            set_as_default=False,
-            name="profdiff",
-        )
+        client = _client(told, stack)
     # TypeError: tls:// without a configuration of TLS.
     except (OSError, TimeoutError, ValueError, RuntimeError, TypeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -106,68 +103,68 @@ def _client(told: str) -> Iterator[Client]:
             f"--cluster {told}: no scheduler answers there ({reason}): start one (dask scheduler), "
             "or see docs/clusters.md for TLS"
         ) from error
-    try:
-        yield client
-    finally:
-        _close(client)
+    served = "dashboard" in client.scheduler_info().get("services", {})
+    return Connection(client, client.dashboard_link if served else "")
 
 
-@contextlib.contextmanager
-def _own(where: Where) -> Iterator[Connection]:
+def _client(of: Any, stack: contextlib.ExitStack, *, direct: bool = False) -> Client:
+    """``direct``: it reaches the workers, and their results need not pass the scheduler."""
+    from distributed import Client
+
+    client = Client(
+        of,
+        timeout=_TIMEOUT_SECONDS,
+        set_as_default=False,
+        name="profdiff",
+        direct_to_workers=direct,
+    )
+    stack.callback(_close, client, timeout=5)
+    return client
+
+
+def _own(where: Where, stack: contextlib.ExitStack) -> Connection:
     import dask
-    from distributed import Client, LocalCluster
+    from distributed import LocalCluster
     from distributed.security import Security
 
     # Whoever reaches a scheduler makes it run code: only who has this key does.
-    security = Security.temporary()
-    listens = "0.0.0.0" if where.hosts else "127.0.0.1"  # noqa: S104
-    with contextlib.ExitStack() as stack:
-        # The port is there in any case (Dask's Node.start_http_server), and answers every user of
-        # this machine.
-        served = _PAGES if where.dashboard else []
-        with dask.config.set({"distributed.scheduler.http.routes": list(served)}):
-            cluster = LocalCluster(
-                n_workers=0,
-                host=listens,
-                protocol="tls",
-                security=security,
-                dashboard_address="127.0.0.1:0",
-                scheduler_kwargs={"dashboard": where.dashboard and _charts()},
-                silence_logs=100,
-            )
-        stack.callback(_close, cluster)
-        client = Client(cluster, timeout=_TIMEOUT_SECONDS, set_as_default=False, name="profdiff")
-        stack.callback(_close, client)
-        port = int(cluster.scheduler_address.rpartition(":")[2])
-        told = {"host": "127.0.0.1", "scheduler": "127.0.0.1", "port": port, "tls": _keys(security)}
-        connection = Connection(client, _page(client) if where.dashboard else "")
-        stack.callback(_end, connection.workers)
-        for number in range(where.local):
-            line = {**told, "slots": 1, "name": f"local-{number + 1}"}
-            connection.workers.append(_start(None, line))
-        for host in where.hosts:
-            connection.workers.append(_start(host, {**told, "slots": 0, "name": ""}))
-        yield connection
-
-
-def _charts() -> bool:
-    """Whether Dask's page has charts."""
-    return find_spec("bokeh") is not None
-
-
-def _page(client: Client) -> str:
-    """The address of the dashboard: the list of workers where there are no charts."""
-    page: str = client.dashboard_link
-    return page if _charts() else f"{page.removesuffix('/status')}/info/main/workers.html"
-
-
-def _keys(security: Any) -> dict[str, str]:
-    """What lets a worker in."""
-    return {
-        "tls_ca_file": security.tls_ca_file,
-        "tls_worker_cert": security.tls_worker_cert,
-        "tls_worker_key": security.tls_worker_key,
+    security: Any = Security.temporary()
+    charts = where.dashboard and find_spec("bokeh") is not None
+    # The port is there in any case (Dask's Node.start_http_server), and answers every user of this
+    # machine.
+    served = list(_PAGES) if where.dashboard else []
+    with dask.config.set({"distributed.scheduler.http.routes": served}):
+        cluster = LocalCluster(
+            n_workers=0,
+            host="0.0.0.0" if where.hosts else "127.0.0.1",  # noqa: S104
+            protocol="tls",
+            security=security,
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": charts},
+            silence_logs=100,
+        )
+    stack.callback(_close, cluster, timeout=5)
+    client = _client(cluster, stack, direct=True)
+    page = client.dashboard_link if where.dashboard else ""
+    if not charts:
+        page = page.replace("/status", "/info/main/workers.html")
+    told = {
+        "host": "127.0.0.1",
+        "scheduler": "127.0.0.1",
+        "port": int(cluster.scheduler_address.rpartition(":")[2]),
+        "tls": {
+            name: getattr(security, name)
+            for name in ("tls_ca_file", "tls_worker_cert", "tls_worker_key")
+        },
     }
+    names = [f"local-{number + 1}" for number in range(where.local)]
+    started = [_start(None, {**told, "slots": 1, "name": name}) for name in names]
+    started += [_start(host, {**told, "slots": 0, "name": ""}) for host in where.hosts]
+    for one in started:
+        stack.callback(one.end)
+    for one in started:
+        stack.callback(_close, one.process.stdin)
+    return Connection(client, page, started)
 
 
 def _start(host: Address | None, told: dict[str, Any]) -> Started:
@@ -196,21 +193,7 @@ def _start(host: Address | None, told: dict[str, Any]) -> Started:
     return Started(process, host, errors)
 
 
-def _end(workers: Sequence[Started]) -> None:
-    for one in workers:
-        if one.process.stdin:
-            with contextlib.suppress(BrokenPipeError):
-                one.process.stdin.close()
-    for one in workers:
-        try:
-            one.process.wait(10)
-        except subprocess.TimeoutExpired:
-            one.process.kill()
-            one.process.wait()
-        one.errors.close()
-
-
-def _close(what: Any) -> None:
-    # A scheduler that is gone cannot be told.
+def _close(what: Any, **named: int) -> None:
+    # What is gone cannot be told.
     with contextlib.suppress(Exception):
-        what.close(timeout=5)
+        what.close(**named)

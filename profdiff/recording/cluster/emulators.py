@@ -42,33 +42,25 @@ class Emulator:
         return None
 
 
+@cache
 def found_here(wanted: Emulator) -> tuple[Qemu, Emulator]:
     """This node's QEMU for guests as ``wanted`` has them. Raises MissingError, OSError."""
     architecture = named(wanted.architecture)
     if architecture is None:
         raise MissingError(f"its profdiff knows no {wanted.architecture} guests")
-    qemu = _found(architecture.name, wanted.given)
+    qemu = find_emulator(architecture, wanted.given)
     return qemu, Emulator.of(qemu, wanted.given)
 
 
-@cache
-def _found(architecture: str, given: Path | None) -> Qemu:
-    one = named(architecture)
-    assert one is not None  # noqa: S101
-    return find_emulator(one, given)
-
-
-@cache
 def _digests(qemu: Qemu) -> tuple[str, str]:
     with qemu.program.open("rb") as file:
         program = hashlib.file_digest(file, "sha256").hexdigest()
     firmware = hashlib.sha256()
-    folders = [*qemu.firmware, *_folders(qemu.program)]
+    paths = [*qemu.firmware, *_folders(qemu.program)]
     for name in qemu.architecture.firmware:
-        path = next((folder / name for folder in folders if (folder / name).is_file()), None)
-        firmware.update(name.encode() + b"\0")
-        if path:
-            firmware.update(hashlib.sha256(path.read_bytes()).digest())
+        path = next((folder / name for folder in paths if (folder / name).is_file()), None)
+        content = hashlib.sha256(path.read_bytes()).digest() if path else b""
+        firmware.update(name.encode() + b"\0" + content)
     return program, firmware.hexdigest()
 
 

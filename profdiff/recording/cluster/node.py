@@ -1,11 +1,12 @@
 """What a node does: each function runs in a worker of the cluster."""
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from profdiff import __version__
+from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError, MissingError, ProfdiffError
 from profdiff.base.temporary import temporary_folder
 from profdiff.base.waiting import wait
@@ -17,39 +18,39 @@ from profdiff.collectors.guest.saved_run import RestoredRun
 from profdiff.collectors.records import Failure
 from profdiff.recording.cluster.emulators import found_here
 from profdiff.recording.cluster.errand import INPUTS, SHARED, Errand, Left, Needs, Told, packed
-from profdiff.recording.cluster.store import Store, store
+from profdiff.recording.cluster.store import Store
 
 _POLL_SECONDS = 0.05
 
 
 @cache
 def _store() -> Store:
-    """One for all threads of this worker."""
-    return store()
+    """One for all threads of this worker. Raises MissingError."""
+    return Store(cache_folder("cluster"))
 
 
-def tell(needs: Needs, plugins: Mapping[str, bytes]) -> Told:
-    """Whether this node can take part; with the plugins' bytes by sha256."""
+def tell(needs: Needs) -> Told:
+    """Whether this node can take part."""
     host = socket.gethostname()
     kept = ""
     try:
         kept = f"{host}:{_store().root}"
-        return Told(host, kept, _refusal(needs, plugins))
+        return Told(host, kept, _refusal(needs))
     except (ProfdiffError, OSError) as error:
         return Told(host, kept, str(error))
 
 
-def _refusal(needs: Needs, plugins: Mapping[str, bytes]) -> str | None:
+def _refusal(needs: Needs) -> str | None:
     if needs.profdiff != __version__:
         return f"its profdiff is {__version__}, not {needs.profdiff}"
-    for digest, data in plugins.items():
+    for digest, (data, _) in needs.plugins.items():
         if _store().lacking([digest]):
             _store().keep(digest, data)
     for wanted in needs.emulators:
         qemu, found = found_here(wanted)
         if refusal := wanted.refusal(found):
             return refusal
-        for digest, arguments in needs.plugins.items():
+        for digest, (_, arguments) in needs.plugins.items():
             if said := plugin_refusal(qemu.program, _store().root / digest, arguments):
                 return f"its QEMU does not load profdiff's plugin: {said}"
     return None
@@ -63,11 +64,6 @@ def lacking(digests: Sequence[str]) -> list[str]:
 def keep(digest: str, data: bytes) -> None:
     """Keep a file. Raises InputError when it is another one, OSError."""
     _store().keep(digest, data)
-
-
-def read(digest: str) -> bytes:
-    """A file, for another node. Raises OSError, FileNotFoundError also when it is damaged."""
-    return _store().read(digest)
 
 
 def make(errand: Errand) -> Left:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -23,154 +23,139 @@ _T = TypeVar("_T")
 # How often the scheduler is asked who is there; how long it may be silent.
 _LOOK_SECONDS = 0.5
 _SILENT_SECONDS = 15.0
-_REACH_SECONDS = 3.0
+
+
+class NodeLostError(Exception):
+    """A worker is gone, and what it did with it."""
+
+
+class TakenBackError(Exception):
+    """The scheduler has dropped a task."""
 
 
 @dataclass(eq=False)
 class Node:
-    """A worker that takes part, with ``slots`` for guests; ``runs`` are there now. ``direct``:
-    whether the recorder reaches it without the scheduler. ``has``: the files in its store, by
-    sha256; workers with one store share it. ``lost``: the worker is gone."""
+    """A worker, with ``slots`` for guests; ``runs`` are there now. ``has``: the files in its store,
+    by sha256; workers with one store share it. ``answered``: it told what it is; ``refusal``: the
+    line that says why it does not take part; ``gone``: the scheduler has it no more."""
 
     address: str
-    slots: int
-    told: Told
-    direct: bool
-    has: set[str]
-    runs: int = 0
-    lost: bool = False
-    serving: set[asyncio.Future[Any]] = field(default_factory=set)
+    slots: int = 1
+    host: str = ""
+    has: set[str] = field(default_factory=set)
+    runs: set[object] = field(default_factory=set)
+    answered: bool = False
+    refusal: str = ""
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: asyncio.Task[None] | None = None
 
     @property
     def name(self) -> str:
         """What lines call it."""
-        return f"{self.told.host} ({urlsplit(self.address).netloc})"
+        netloc = urlsplit(self.address).netloc
+        return f"{self.host} ({netloc})" if self.host else netloc
 
 
 class Nodes:
     """All workers that the scheduler of ``client`` knows. Coroutines run in the client's thread,
     the rest in the recorder's."""
 
-    def __init__(self, client: Client, needs: Needs, plugins: Mapping[str, bytes]) -> None:
+    def __init__(self, client: Client, needs: Needs) -> None:
         self.client = client
-        self._needs, self._plugins = needs, plugins
-        self._asked: dict[str, concurrent.futures.Future[tuple[Told, bool]]] = {}
-        self._threads: dict[str, int] = {}
-        self._refused: dict[str, str] = {}
+        self.lines: list[str] = []
+        """What a user is to know, oldest first."""
+        self.retries = 0
+        """How often runs were tried again."""
+        self.known: dict[str, Node] = {}
+        self._needs = needs
         self._stores: dict[str, set[str]] = {}
-        self._known: dict[str, Node] = {}
-        # Refused while they had runs, which are lost if these go.
-        self._left_out: dict[str, Node] = {}
-        self._listing: concurrent.futures.Future[Mapping[str, int]] | None = None
-        self._looked = 0.0
-        # Since when the scheduler does not answer.
-        self._failing: float | None = None
-        self._told = False
+        self._heard = time.monotonic()
 
     @property
     def here(self) -> list[Node]:
         """Those that take part."""
-        return list(self._known.values())
+        return [one for one in list(self.known.values()) if one.answered and not one.refusal]
 
     @property
     def refusals(self) -> list[str]:
-        """Why the others do not, a line for each."""
-        return list(self._refused.values())
+        """Why all do not; nothing while one may still."""
+        known = list(self.known.values())
+        return [one.refusal for one in known] if all(one.refusal for one in known) else []
 
-    @property
-    def settled(self) -> bool:
-        """Whether every worker that there is has told what it is."""
-        return self._told and not self._asked
+    def check(self) -> None:
+        """Raises RunError when the scheduler is silent."""
+        silent = time.monotonic() - self._heard > _SILENT_SECONDS
+        if self.client.status == "closed" or silent:
+            address = getattr(self.client.scheduler, "address", "no address")
+            raise RunError(
+                f"the scheduler does not answer any more ({address}): start it and run the same "
+                "command again, which goes on from here"
+            )
 
     def spawn(self, work: Coroutine[Any, Any, _T]) -> concurrent.futures.Future[_T]:
         """Start ``work`` in the client's thread."""
         return asyncio.run_coroutine_threadsafe(work, self.client.loop.asyncio_loop)
 
-    async def on(self, where: Node | str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What ``function`` returns in a worker. Raises what it raises; a task that is cancelled
-        is taken back there."""
-        address = where.address if isinstance(where, Node) else where
+    async def watch(self) -> None:
+        """Hear of workers that join and leave, for ever."""
+        scheduler: Any = self.client.scheduler
+        while True:
+            try:
+                threads = await asyncio.wait_for(scheduler.ncores(), _SILENT_SECONDS)
+            except (OSError, TimeoutError):
+                pass
+            else:
+                self._heard = time.monotonic()
+                self.update(threads)
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    def update(self, threads: Mapping[str, int]) -> None:
+        """These workers are there, with so many threads."""
+        for address in threads.keys() - self.known.keys():
+            one = self.known[address] = Node(address, max(1, threads[address]))
+            one.asked = asyncio.ensure_future(self._ask(one))
+        for address in self.known.keys() - threads.keys():
+            one = self.known.pop(address)
+            one.gone.set()
+            if one.answered and not one.refusal and not one.runs:
+                self.lines.append(f"{one.name} has left")
+
+    def refuse(self, one: Node, why: str) -> None:
+        """Give a node no more runs. Those that are there go on."""
+        one.refusal = f"{one.name} is left out: {why}"
+        self.lines.append(one.refusal)
+
+    async def on(
+        self,
+        where: Node,
+        function: Callable[..., Any],
+        *arguments: Any,
+    ) -> Any:
+        """What ``function`` returns in a worker. Raises what it raises, NodeLostError when the
+        worker is gone before, TakenBackError. A task that is cancelled is taken back there."""
+        from distributed import KilledWorker
+
         future = self.client.submit(
-            function, *arguments, workers=[address], allow_other_workers=False, pure=False
+            function, *arguments, workers=[where.address], allow_other_workers=False, pure=False
         )
-        direct = where.direct if isinstance(where, Node) else False
+        answer = self.client.gather(future, asynchronous=True)
         try:
-            return await self.client.gather(future, asynchronous=True, direct=direct)
+            return await unless_gone(answer, where)
+        except KilledWorker as error:
+            raise NodeLostError from error
         finally:
             future.release()
 
-    def refuse(self, one: Node, why: str) -> str:
-        """Give a node no more runs: the line that says so. Those that are there go on."""
-        if self._known.pop(one.address, None) is one:
-            self._left_out[one.address] = one
-        self._refused[one.address] = line = f"{one.name} is left out: {why}"
-        return line
-
-    def look(self) -> list[str]:
-        """Hear of workers that joined or left; the lines that tell what changed. Raises RunError
-        when the scheduler is silent."""
-        now = time.monotonic()
-        lines = []
-        if self._listing is not None and self._listing.done():
-            listing, self._listing = self._listing, None
-            if listing.exception() is None:
-                self._failing, self._told = None, True
-                lines += self._update(listing.result())
-            elif self._failing is None:
-                self._failing = now
-        elif self._listing is None and now - self._looked >= _LOOK_SECONDS:
-            self._looked = now
-            self._listing = self.spawn(self._list())
-        since = self._failing or (self._looked if self._listing is not None else now)
-        if self.client.status == "closed" or now - since > _SILENT_SECONDS:
-            raise RunError(
-                f"the scheduler does not answer any more ({_address(self.client)}): start it and "
-                "run the same command again, which goes on from here"
-            )
-        for address, asked in list(self._asked.items()):
-            if asked.done():
-                del self._asked[address]
-                lines += self._answered(address, asked)
-        return lines
-
-    async def _list(self) -> Mapping[str, int]:
-        scheduler: Any = self.client.scheduler
-        found: Mapping[str, int] = await scheduler.ncores()
-        return found
-
-    def _update(self, threads: Mapping[str, int]) -> list[str]:
-        self._threads = dict(threads)
-        lines = []
-        for address in threads:
-            if address not in {*self._known, *self._asked, *self._refused}:
-                self._asked[address] = self.spawn(self._ask(address))
-        for address, one in [*self._known.items(), *self._left_out.items()]:
-            if address not in threads:
-                one.lost = True
-                for serving in list(one.serving):
-                    self.client.loop.add_callback(serving.cancel)
-                taking_part = self._known.pop(address, None)
-                self._left_out.pop(address, None)
-                if taking_part and one.runs == 0:
-                    lines.append(f"{one.name} has left")
-        for address, asked in list(self._asked.items()):
-            if address not in threads:
-                del self._asked[address]
-                asked.cancel()
-        return lines
-
-    async def _ask(self, address: str) -> tuple[Told, bool]:
-        told: Told = await self.on(address, node.tell, self._needs, dict(self._plugins))
-        return told, await _reaches(address)
-
-    def _answered(
-        self, address: str, asked: concurrent.futures.Future[tuple[Told, bool]]
-    ) -> list[str]:
-        netloc = urlsplit(address).netloc
+    async def _ask(self, one: Node) -> None:
+        """Let a node take part, or refuse it."""
         try:
-            told, direct = asked.result()
-        except (concurrent.futures.CancelledError, asyncio.CancelledError):
-            return []  # asked again, if it is still there
+            told: Told = await self.on(one, node.tell, self._needs)
+        except NodeLostError:
+            return
+        except TakenBackError:
+            # Asked again, if it is still there.
+            self.known.pop(one.address, None)
+            return
         except ModuleNotFoundError as error:
             name = (error.name or "").partition(".")[0]
             why = f"its Python has no {name or 'profdiff'}: install profdiff[cluster] there"
@@ -179,37 +164,29 @@ class Nodes:
         except Exception as error:  # whatever another profdiff there raises
             why = short(f"{type(error).__name__}: {error}")
         else:
-            one = Node(
-                address,
-                max(1, self._threads.get(address, 1)),
-                told,
-                direct,
-                self._stores.setdefault(told.store, set()),
-            )
-            if told.refusal is None:
-                self._known[address] = one
-                return [f"{one.name} takes part, {_slots(one.slots)}"]
-            return [self.refuse(one, told.refusal)]
-        self._refused[address] = line = f"{netloc} is left out: {why}"
-        return [line]
+            one.host, one.has = told.host, self._stores.setdefault(told.store, set())
+            why = told.refusal or ""
+        if why:
+            self.refuse(one, why)
+        else:
+            slots = units.counted(one.slots, "guest")
+            self.lines.append(f"{one.name} takes part, {slots} at a time")
+        one.answered = True
 
 
-async def _reaches(address: str) -> bool:
-    """Whether a connection can be opened from here."""
-    place = urlsplit(address)
+async def unless_gone(work: Awaitable[_T], where: Node) -> _T:
+    """What ``work`` comes to. Raises NodeLostError where a node is gone before, TakenBackError."""
+    answer = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(where.gone.wait())
     try:
-        opening = asyncio.open_connection(place.hostname, place.port)
-        _, writer = await asyncio.wait_for(opening, _REACH_SECONDS)
-    except (OSError, TimeoutError, ValueError):
-        return False
-    writer.close()
-    return True
-
-
-def _slots(count: int) -> str:
-    return f"{units.counted(count, 'guest')} at a time"
-
-
-def _address(client: Client) -> str:
-    scheduler: Any = client.scheduler
-    return str(getattr(scheduler, "address", "no address"))
+        await asyncio.wait((answer, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            raise NodeLostError
+        if answer.cancelled():
+            raise TakenBackError
+        return answer.result()
+    except concurrent.futures.CancelledError as error:
+        raise TakenBackError from error
+    finally:
+        answer.cancel()
+        gone.cancel()

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from profdiff.base.atomic import write_atomic
-from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError
 
 # What a node keeps, in bytes. What was used last stays.
@@ -39,16 +38,21 @@ class Store:
         write_atomic(self._path(digest), data, durable=False)
         self._trim(digest)
 
-    def read(self, digest: str) -> bytes:
-        """The content. Raises FileNotFoundError when it is damaged, which removes it, OSError."""
-        self._check(digest)
-        return self._path(digest).read_bytes()
-
     def link(self, digest: str, target: Path) -> None:
-        """Make ``target`` the file, which it stays if the store lets it go. Raises what ``read``
-        does."""
-        self._check(digest)
+        """Make ``target`` the file, which it stays if the store lets it go. Raises
+        FileNotFoundError when it is damaged, which removes it, OSError."""
         path = self._path(digest)
+        status = path.stat()
+        # Once in a process: restored states are large. Links and use change the inode's times.
+        mark = (status.st_ino, status.st_size)
+        if self._checked.get(digest) != mark:
+            with path.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+            if found != digest:
+                path.unlink(missing_ok=True)
+                # As one that is gone: it is sent again, and the node is none the worse for it.
+                raise FileNotFoundError(f"the file {digest[:16]} was damaged and is sent again")
+            self._checked[digest] = mark
         os.utime(path)
         try:
             os.link(path, target)
@@ -60,38 +64,16 @@ class Store:
             raise InputError(f"{digest!r} is not a sha256")
         return self.root / digest
 
-    def _check(self, digest: str) -> None:
-        path = self._path(digest)
-        status = path.stat()
-        # Once in a process: restored states are large. Links and use change the inode's times.
-        mark = (status.st_ino, status.st_size)
-        if self._checked.get(digest) == mark:
-            return
-        with path.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != digest:
-                path.unlink(missing_ok=True)
-                # As one that is gone: it can be sent again, and the node is none the worse for it.
-                raise FileNotFoundError(f"the file {digest[:16]} was damaged and is sent again")
-        self._checked[digest] = mark
-
     def _trim(self, newest: str) -> None:
         """Remove what was not used for the longest time, until the rest is within bounds."""
         known = []
-        with os.scandir(self.root) as entries:
-            for entry in entries:
-                if _DIGEST.fullmatch(entry.name):
-                    with contextlib.suppress(FileNotFoundError):
-                        status = entry.stat()
-                        known.append((status.st_mtime_ns, status.st_size, entry.name))
-        total = sum(size for _, size, _ in known)
-        for _, size, name in sorted(known):
-            if total <= self._most:
-                break
-            if name != newest:
-                (self.root / name).unlink(missing_ok=True)
+        for path in self.root.iterdir():
+            if _DIGEST.fullmatch(path.name) and path.name != newest:
+                with contextlib.suppress(FileNotFoundError):
+                    status = path.stat()
+                    known.append((status.st_mtime_ns, status.st_size, path))
+        total = sum(size for _, size, _ in known) + self._path(newest).stat().st_size
+        for _, size, path in sorted(known):
+            if total > self._most:
+                path.unlink(missing_ok=True)
                 total -= size
-
-
-def store() -> Store:
-    """This node's. Raises MissingError."""
-    return Store(cache_folder("cluster"))
