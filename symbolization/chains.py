@@ -1,7 +1,7 @@
 """The chains of many addresses, as columns: what symbolization hands to the profile."""
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from profdiff.symbolization import column_file
 from profdiff.symbolization.places import CODE, KERNEL_HALF, Places, place_keys, rows_of
 
-FORMAT = 3
-"""Version of the file that `Chains.save` writes."""
-
 VMLINUX = "vmlinux"
 """The object of the kernel's own functions."""
 
@@ -21,7 +18,7 @@ MAX_BYTES = column_file.MAX_BYTES
 """The largest file that `Chains.load` accepts: some 50 million addresses."""
 
 
-class Chains(msgspec.Struct, frozen=True):
+class Chains(column_file.Record, frozen=True):
     """Chains of N addresses. Columns of indexes point into another column; 0 in ``strings`` is "".
 
     A *function* is a distinct (name, object, declaring file, declaring line); a *frame* a distinct
@@ -30,6 +27,23 @@ class Chains(msgspec.Struct, frozen=True):
     and the file "" mean unknown. File names are relative to the kernel's source tree where the
     debug ELF says where that was.
     """
+
+    FORMAT: ClassVar[int] = 3
+    SHAPES: ClassVar[Mapping[str, Sequence[int | str]]] = {
+        **dict.fromkeys(("function_object", "function_file", "function_line"), ("function_name",)),
+        **dict.fromkeys(("frame_inlined", "frame_file", "frame_line"), ("frame_function",)),
+        **dict.fromkeys(("symbol", "reason"), ("address",)),
+    }
+    ROWS: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("function_name", "function_object", "function_file"), "strings"),
+        **dict.fromkeys(("frame_file", "symbol"), "strings"),
+        "frame_function": "function_name",
+        "frames": "frame_function",
+        "reason": "reasons",
+    }
+    VOID: ClassVar[column_file.Dtypes] = {"code": CODE}
+    EMPTY: ClassVar[Collection[str]] = ("blind", "unread")
+    ADVICE: ClassVar[str] = "delete it, and the next report will symbolize again"
 
     strings: list[str]
     #: per function
@@ -113,43 +127,13 @@ class Chains(msgspec.Struct, frozen=True):
 
     def check(self) -> None:
         """Raise ValueError unless every column has its length and every index its target."""
-        functions, frames, count = (
-            len(self.function_name),
-            len(self.frame_function),
-            len(self.address),
-        )
-        lengths = {
-            "function_object": functions,
-            "function_file": functions,
-            "function_line": functions,
-            "frame_inlined": frames,
-            "frame_file": frames,
-            "frame_line": frames,
-            "offsets": count + 1,
-            "symbol": count,
-            "reason": count,
-        }
-        for name, length in lengths.items():
-            if len(getattr(self, name)) != length:
-                raise ValueError(f"{name} has {len(getattr(self, name))} rows instead of {length}")
+        super().check()
         if not self.strings or self.strings[0]:
             raise ValueError("strings does not start with the empty string")
         if not self.reasons:
             raise ValueError("reasons is empty")
-        targets = {
-            "function_name": len(self.strings),
-            "function_object": len(self.strings),
-            "function_file": len(self.strings),
-            "frame_function": functions,
-            "frame_file": len(self.strings),
-            "frames": frames,
-            "symbol": len(self.strings),
-            "reason": len(self.reasons),
-        }
-        for name, size in targets.items():
-            column = getattr(self, name)
-            if len(column) and int(column.max()) >= size:
-                raise ValueError(f"{name} points past the {size} rows that there are")
+        if len(self.offsets) != len(self) + 1:
+            raise ValueError(f"offsets has {len(self.offsets)} rows instead of {len(self) + 1}")
         offsets = self.offsets
         if offsets[0] != 0 or int(offsets[-1]) != len(self.frames):
             raise ValueError("offsets does not span frames")
@@ -159,70 +143,3 @@ class Chains(msgspec.Struct, frozen=True):
             raise ValueError("reason and frames disagree")
         if len(self.code) not in (0, int((self.address < KERNEL_HALF).sum())):
             raise ValueError("code is not that of the addresses in user space")
-
-    def columns(self) -> dict[str, NDArray[np.generic]]:
-        """All of it by column, texts as bytes with NUL between them."""
-        found: dict[str, NDArray[np.generic]] = {}
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
-            if name in ("strings", "reasons"):
-                value = column_file.of_texts(value)
-            elif name in ("blind", "unread"):
-                value = column_file.of_texts(["", *value])
-            found[name] = value
-        return found
-
-    @classmethod
-    def of_columns(cls, columns: Mapping[str, NDArray[np.generic]]) -> "Chains":
-        """What has these columns. Raises ValueError where they are not chains."""
-        values: dict[str, object] = {}
-        column_file.need(columns, DTYPES)
-        for name, column in columns.items():
-            if name in ("strings", "reasons"):
-                values[name] = column_file.texts(column)
-            elif name in ("blind", "unread"):
-                values[name] = column_file.texts(column)[1:]
-            else:
-                values[name] = column
-        chains = cls(**values)  # type: ignore[arg-type]
-        chains.check()
-        return chains
-
-    def save(self, path: Path) -> None:
-        """Write one uncompressed ``.npz`` without pickled objects; `path` appears whole or not."""
-        version = {"format": np.array([FORMAT], dtype=np.uint32)}
-        column_file.write(path, {**version, **self.columns()})
-
-    @classmethod
-    def load(cls, path: Path) -> "Chains":
-        """Read what `save` wrote. Safe for a file from a stranger.
-
-        Raises SessionError when the file is missing, damaged or of another version.
-        """
-        return column_file.load(
-            path,
-            cls._decoded,
-            {"format": np.dtype(np.uint32), **DTYPES},
-            "delete it, and the next report will symbolize again",
-        )
-
-    @classmethod
-    def _decoded(cls, columns: column_file.Columns) -> "Chains":
-        column_file.check_format(columns, FORMAT)
-        return cls.of_columns(columns)
-
-
-_OTHERS: dict[str, np.dtype[np.generic]] = {
-    "strings": np.dtype(np.uint8),
-    "reasons": np.dtype(np.uint8),
-    "blind": np.dtype(np.uint8),
-    "unread": np.dtype(np.uint8),
-    "frame_inlined": np.dtype(np.bool_),
-    "reason": np.dtype(np.uint8),
-    "address": np.dtype(np.uint64),
-    "code": CODE,
-}
-DTYPES: dict[str, np.dtype[np.generic]] = {
-    name: _OTHERS.get(name, np.dtype(np.uint32)) for name in Chains.__struct_fields__
-}
-"""The types of the columns."""

@@ -5,10 +5,12 @@ import os
 import re
 import struct
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, ClassVar, Self, TypeVar, get_args
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +20,7 @@ from profdiff.base.errors import SessionError
 
 MAX_BYTES = 2 << 30
 """The largest file that is read."""
-# The largest archive's directory, which names at most 30 members; zipfile makes an object of each.
+# The largest archive's directory, which names some 30 members; zipfile makes an object of each.
 _MAX_DIRECTORY = 16 << 10
 # APPNOTE.TXT 4.3.16, end of central directory: its signature, and the directory's size.
 _END = struct.Struct("<4s8xI6x")
@@ -91,6 +93,129 @@ def load(
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
     except damage() as error:
         raise SessionError(f"{path} is damaged ({error}): {advice}") from error
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A record whose file has a column for each field, of the type that the field is annotated
+    with: an array, a text, or a list of texts without NUL. Those of a record in it have the name of
+    its field before theirs.
+
+    ``SHAPES``: the dimensions of an array, each a number or the field that has as many rows; one
+    that is not named is one-dimensional, of any length. ``ROWS``: of an array of row numbers, the
+    field whose rows they are. ``VOID``: the type of arrays of records. ``EMPTY``: lists that may be
+    empty. ``ADVICE``: what to do with a damaged file.
+    """
+
+    FORMAT: ClassVar[int] = 1
+    SHAPES: ClassVar[Mapping[str, Sequence[int | str]]] = {}
+    ROWS: ClassVar[Mapping[str, str]] = {}
+    VOID: ClassVar[Dtypes] = {}
+    EMPTY: ClassVar[Collection[str]] = ()
+    ADVICE: ClassVar[str] = "delete it"
+
+    def check(self) -> None:
+        """Raise ValueError where columns do not fit together."""
+        for name, shape in self.SHAPES.items():
+            found = getattr(self, name).shape
+            if found != (sizes := self._sizes(shape)):
+                raise ValueError(f"{name} has {found} rows instead of {sizes}")
+        for name, of in self.ROWS.items():
+            rows, several = getattr(self, name), len(getattr(self, of))
+            if rows.size and not 0 <= int(rows.min()) <= int(rows.max()) < several:
+                raise ValueError(f"{name} points past the {several} rows that there are")
+
+    def _sizes(self, shape: Sequence[int | str]) -> tuple[int, ...]:
+        return tuple(len(getattr(self, one)) if isinstance(one, str) else one for one in shape)
+
+    @classmethod
+    def dtypes(cls) -> Dtypes:
+        """The types of the columns."""
+        found = {name: cls.VOID.get(name, dtype) for name, (dtype, _) in _fields(cls).items()}
+        for name, inner in _records(cls).items():
+            found |= {f"{name}_{one}": dtype for one, dtype in inner.dtypes().items()}
+        return found
+
+    def columns(self) -> Columns:
+        """All of it by column, texts as bytes with NUL between them."""
+        found: Columns = {}
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, Record):
+                found |= {f"{name}_{one}": column for one, column in value.columns().items()}
+            elif isinstance(value, np.ndarray):
+                found[name] = value.reshape(-1)
+            else:
+                lines = [value] if isinstance(value, str) else value
+                found[name] = of_texts(["", *lines] if name in self.EMPTY else lines)
+        return found
+
+    @classmethod
+    def of_columns(cls, columns: Columns) -> Self:
+        """What has these columns. Raises ValueError where they do not fit."""
+        need(columns, _fields(cls))
+        values: dict[str, Any] = {}
+        for name, (_, kind) in _fields(cls).items():
+            values[name] = columns[name]
+            if kind is not np.ndarray:
+                lines = texts(columns[name])
+                values[name] = lines[0] if kind is str else lines[name in cls.EMPTY :]
+        for name, inner in _records(cls).items():
+            mine = {f"{name}_{one}": one for one in inner.dtypes()}
+            values[name] = inner.of_columns(
+                {one: columns[column] for column, one in mine.items() if column in columns}
+            )
+        found = cls(**values)
+        shaped = {
+            name: values[name].reshape(found._sizes(shape)) for name, shape in cls.SHAPES.items()
+        }
+        found = msgspec.structs.replace(found, **shaped)
+        found.check()
+        return found
+
+    def save(self, path: Path) -> None:
+        """Write it whole or not at all. Raises OSError."""
+        write(path, {"format": np.array([self.FORMAT], np.uint32), **self.columns()})
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read what ``save`` wrote. Safe for a file from a stranger. Raises SessionError when it is
+        missing, damaged or of another format."""
+
+        dtypes = {"format": np.dtype(np.uint32), **cls.dtypes()}
+        return load(path, cls._decoded, dtypes, cls.ADVICE)
+
+    @classmethod
+    def _decoded(cls, columns: Columns) -> Self:
+        check_format(columns, cls.FORMAT)
+        return cls.of_columns(columns)
+
+
+@cache
+def _fields(cls: type[Record]) -> Mapping[str, tuple[np.dtype[np.generic], type]]:
+    """The type of each field's column, and whether the field is an array, a text, or texts."""
+    found: dict[str, tuple[np.dtype[np.generic], type]] = {}
+    for field in msgspec.structs.fields(cls):
+        if field.name in _records(cls):
+            continue
+        if field.type is str:
+            found[field.name] = np.dtype(np.uint8), str
+        elif get_args(field.type) == (str,):
+            found[field.name] = np.dtype(np.uint8), list
+        else:
+            _, dtype = get_args(field.type)
+            found[field.name] = np.dtype(get_args(dtype)[0]), np.ndarray
+    return found
+
+
+@cache
+def _records(cls: type[Record]) -> Mapping[str, type[Record]]:
+    """The fields that are records."""
+    types = {field.name: field.type for field in msgspec.structs.fields(cls)}
+    return {
+        name: one
+        for name, one in types.items()
+        if isinstance(one, type) and issubclass(one, Record)
+    }
 
 
 def need(columns: Mapping[str, object], wanted: Iterable[str]) -> None:

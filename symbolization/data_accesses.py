@@ -1,19 +1,14 @@
 """Which data each load and store of a kernel's code accesses: fields of types, variables by name,
 the stack. docs/types.md says how it is found."""
 
-from collections.abc import Collection
-from pathlib import Path
-from typing import ClassVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar, Self
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.symbolization import column_file
 from profdiff.symbolization._native import access_kinds, access_reasons
-
-FORMAT = 2
-"""Version of the file that `DataAccesses.save` writes."""
 
 KINDS: tuple[str, ...] = tuple(access_kinds())
 """What may be accessed, by code. *field*: of a struct or union behind a pointer; *global* and
@@ -43,7 +38,7 @@ REPEATED = np.uint16(64)
 COMPUTED = np.uint16(128)
 
 
-class DataAccesses(msgspec.Struct, frozen=True):
+class DataAccesses(column_file.Record, frozen=True):
     """A accesses of a kernel's instructions in one boot. Texts are rows of ``strings``, 0: none.
 
     ``address``: uint64[A], avma of the instruction, not falling; an instruction may access several
@@ -117,6 +112,15 @@ class DataAccesses(msgspec.Struct, frozen=True):
         ),
     }
 
+    FORMAT: ClassVar[int] = 2
+    SHAPES: ClassVar[Mapping[str, Sequence[int | str]]] = {
+        name: (first,) for first, names in GROUPS.items() for name in names if name != first
+    }
+    ROWS: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(TEXTS, "strings"),
+        "field_type": "layout_type",
+    }
+
     def __len__(self) -> int:
         return len(self.address)
 
@@ -132,58 +136,40 @@ class DataAccesses(msgspec.Struct, frozen=True):
 
     def check(self) -> None:
         """Raise ValueError unless columns have the same lengths, rows exist, and addresses rise."""
-        for names in self.GROUPS.values():
-            if len({len(getattr(self, name)) for name in names}) != 1:
-                raise ValueError(f"{', '.join(names)} are of different lengths")
-        for name in self.TEXTS:
-            if int(getattr(self, name).max(initial=0)) >= len(self.strings):
-                raise ValueError(f"{name} points past the strings")
+        super().check()
         for name, limit in (("kind", len(KINDS)), ("reason", len(REASONS))):
             if int(getattr(self, name).max(initial=0)) >= limit:
                 raise ValueError(f"{name} has an unknown code")
-        if len(self.field_type) and int(self.field_type.max()) >= len(self.layout_type):
-            raise ValueError("field_type points past the types")
         for name in ("address", "field_type", "global_address"):
             column = getattr(self, name)
             if bool((column[1:] < column[:-1]).any()):
                 raise ValueError(f"{name} falls")
 
-    def save(self, path: Path) -> None:
-        """Write it; `path` appears whole or not. Raises OSError."""
-        columns = {name: getattr(self, name) for name in _KEPT if name not in (*_OWN, *_THINGS)}
-        # A few thousand things are accessed by tens of thousands of instructions.
-        every = np.empty(len(self), _THING)
+    @classmethod
+    def dtypes(cls) -> column_file.Dtypes:
+        return {**super().dtypes(), "thing": np.dtype(np.uint32)}
+
+    def columns(self) -> column_file.Columns:
+        """A few thousand things are accessed by tens of thousands of instructions: columns of
+        things are shorter, with ``thing`` as their rows."""
+        columns, dtypes = super().columns(), self.dtypes()
+        of_thing = np.dtype([(name, dtypes[name]) for name in _THINGS])
+        every = np.empty(len(self), of_thing)
         for name in _THINGS:
-            every[name] = getattr(self, name)
-        order = np.argsort(every.view(f"V{_THING.itemsize}"), kind="stable")
+            every[name] = columns[name]
+        order = np.argsort(every.view(f"V{of_thing.itemsize}"), kind="stable")
         first = np.ones(len(every), np.bool_)
         first[1:] = every[order][1:] != every[order][:-1]
         thing = np.empty(len(every), np.uint32)
         thing[order] = np.cumsum(first, dtype=np.uint32) - np.uint32(1)
         things = every[order][first]
         columns.update({name: np.ascontiguousarray(things[name]) for name in _THINGS})
-        columns["thing"] = thing
-        columns["strings"] = column_file.of_texts(self.strings)
-        column_file.write(path, {"format": np.array([FORMAT], np.uint32), **columns})
+        return {**columns, "thing": thing}
 
-    @staticmethod
-    def load(path: Path) -> "DataAccesses":
-        """Read what `save` wrote. Safe for a file from a stranger.
-
-        Raises SessionError when the file is missing, damaged or of another version.
-        """
-        return column_file.load(path, _decoded, _KEPT)
-
-
-def _decoded(columns: column_file.Columns) -> DataAccesses:
-    """Raises ValueError, LookupError where columns do not fit."""
-    column_file.check_format(columns, FORMAT)
-    strings, thing = column_file.texts(columns.pop("strings")), columns.pop("thing")
-    for name in _THINGS:
-        columns[name] = columns[name][thing]
-    found = DataAccesses(strings=strings, **columns)  # type: ignore[arg-type]
-    found.check()
-    return found
+    @classmethod
+    def of_columns(cls, columns: column_file.Columns) -> Self:
+        thing = columns["thing"].astype(np.int64)
+        return super().of_columns(columns | {name: columns[name][thing] for name in _THINGS})
 
 
 def bounded_origins(names: Collection[str]) -> list[str]:
@@ -193,17 +179,4 @@ def bounded_origins(names: Collection[str]) -> list[str]:
     return known[:_MOST_ORIGINS] + [UNKNOWN] * unknown
 
 
-def _dtypes() -> dict[str, np.dtype[np.generic]]:
-    found: dict[str, np.dtype[np.generic]] = {"format": np.dtype(np.uint32)}
-    for name in DataAccesses.__struct_fields__:
-        wide = name in ("address", "field_offset", "field_size", "global_address")
-        small = name in ("kind", "reason", "strings", "global_accessed")
-        found[name] = np.dtype(np.uint64 if wide else np.uint8 if small else np.uint32)
-    return {**found, "flags": np.dtype(np.uint16), "offset": np.dtype(np.int64)}
-
-
-# What is kept; columns of things that are accessed are shorter, with ``thing`` as their rows.
-_OWN = ("format", "strings", "thing")
 _THINGS = DataAccesses.GROUPS["address"][1:]
-_KEPT = {**_dtypes(), "thing": np.dtype(np.uint32)}
-_THING = np.dtype([(name, _KEPT[name]) for name in _THINGS])

@@ -4,8 +4,9 @@ Executed code is recorded as it ran. This is what stands around it, as the debug
 the kernel patched its text.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -19,7 +20,7 @@ from profdiff.symbolization._native import (
     disassemble,
     split_code,
 )
-from profdiff.symbolization.chains import DTYPES, Chains
+from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols
 from profdiff.symbolization.loaded_parts import LoadedPart, loaded_parts
 from profdiff.symbolization.merge import Merge
@@ -27,23 +28,8 @@ from profdiff.symbolization.places import Object, Places, among, distinct
 from profdiff.symbolization.section_text import texts
 from profdiff.symbolization.statements import Statements, statements
 
-FORMAT = 1
-"""Version of the file that `KernelCode.save` writes."""
-
 # No function is larger; what the ELF file calls one may be.
 _MAX_RANGE = 1 << 20
-_OWN: dict[str, np.dtype[np.generic]] = {
-    "format": np.dtype(np.uint32),
-    "architecture": np.dtype(np.uint8),
-    "start": np.dtype(np.uint64),
-    "size": np.dtype(np.uint32),
-    "text": np.dtype(np.uint8),
-    "names": np.dtype(np.uint8),
-    "reference": np.dtype(np.uint64),
-    "reference_name": np.dtype(np.uint32),
-    "reference_offset": np.dtype(np.uint64),
-}
-_CHAINS = "chain_"
 
 
 class Instructions(msgspec.Struct, frozen=True):
@@ -55,7 +41,7 @@ class Instructions(msgspec.Struct, frozen=True):
     stretch: NDArray[np.int64]
 
 
-class KernelCode(msgspec.Struct, frozen=True):
+class KernelCode(column_file.Record, frozen=True):
     """R ranges of code in one boot, each of one ELF symbol or of several that overlap.
 
     ``architecture``: its name. ``start``: uint64[R], rising; ``size``: uint32[R], in bytes;
@@ -64,6 +50,15 @@ class KernelCode(msgspec.Struct, frozen=True):
     one begins at each range. ``reference``: uint64[A], rising: addresses that the code refers to,
     with ``names[reference_name]`` as the symbol, ``reference_offset`` bytes before.
     """
+
+    FORMAT: ClassVar[int] = 2
+    SHAPES: ClassVar[Mapping[str, Sequence[int | str]]] = {
+        "size": ("start",),
+        "reference_name": ("reference",),
+        "reference_offset": ("reference",),
+    }
+    ROWS: ClassVar[Mapping[str, str]] = {"reference_name": "names"}
+    ADVICE: ClassVar[str] = "delete it, and annotate shows executed code alone"
 
     architecture: str
     start: NDArray[np.uint64]
@@ -91,78 +86,19 @@ class KernelCode(msgspec.Struct, frozen=True):
 
     def check(self) -> None:
         """Raise ValueError unless every column has its length, and what should rise does."""
+        super().check()
         self.chains.check()
-        ranges, references = len(self.start), len(self.reference)
-        if len(self.size) != ranges or int(self.size.sum(dtype=np.uint64)) != len(self.text):
+        split_code(self.architecture, b"")
+        if int(self.size.sum(dtype=np.uint64)) != len(self.text):
             raise ValueError("sizes and text disagree")
-        if len(self.reference_name) != references or len(self.reference_offset) != references:
-            raise ValueError("references have columns of different lengths")
         end = self.start + self.size
-        if ranges and (bool((end < self.start).any()) or bool((self.start[1:] < end[:-1]).any())):
+        if len(end) and (bool((end < self.start).any()) or bool((self.start[1:] < end[:-1]).any())):
             raise ValueError("ranges overlap")
         for name, column in (("reference", self.reference), ("stretches", self.chains.address)):
             if bool((column[1:] <= column[:-1]).any()):
                 raise ValueError(f"{name} does not rise")
         if not among(self.start, self.chains.address).all():
             raise ValueError("a range has no chain")
-        if int(self.reference_name.max(initial=0)) >= len(self.names):
-            raise ValueError("reference_name points past the names")
-
-    def save(self, path: Path) -> None:
-        """Write it; `path` appears whole or not. Raises OSError."""
-        columns: column_file.Columns = {
-            "format": np.array([FORMAT], np.uint32),
-            "architecture": column_file.of_texts([self.architecture]),
-            "start": self.start,
-            "size": self.size,
-            "text": self.text,
-            "names": column_file.of_texts(self.names),
-            "reference": self.reference,
-            "reference_name": self.reference_name,
-            "reference_offset": self.reference_offset,
-        }
-        chains = {f"{_CHAINS}{name}": one for name, one in self.chains.columns().items()}
-        column_file.write(path, {**columns, **chains, **self.statements.columns()})
-
-    @staticmethod
-    def load(path: Path) -> "KernelCode":
-        """Read what `save` wrote. Safe for a file from a stranger.
-
-        Raises SessionError when the file is missing, damaged or of another version.
-        """
-        wanted = {**_OWN, **{f"{_CHAINS}{name}": dtype for name, dtype in DTYPES.items()}}
-        return column_file.load(
-            path,
-            _decoded,
-            wanted | Statements.dtypes(),
-            "delete it, and annotate shows executed code alone",
-        )
-
-
-def _decoded(columns: column_file.Columns) -> KernelCode:
-    """Raises ValueError, LookupError where columns do not fit."""
-    column_file.check_format(columns, FORMAT)
-    found = KernelCode(
-        architecture=column_file.texts(columns["architecture"])[0],
-        start=columns["start"].astype(np.uint64),
-        size=columns["size"].astype(np.uint32),
-        text=columns["text"].astype(np.uint8),
-        chains=Chains.of_columns(
-            {
-                name.removeprefix(_CHAINS): column
-                for name, column in columns.items()
-                if name.startswith(_CHAINS)
-            }
-        ),
-        names=column_file.texts(columns["names"]),
-        reference=columns["reference"].astype(np.uint64),
-        reference_name=columns["reference_name"].astype(np.uint32),
-        reference_offset=columns["reference_offset"].astype(np.uint64),
-        statements=Statements.of_columns(columns),
-    )
-    found.check()
-    split_code(found.architecture, b"")
-    return found
 
 
 def kernel_code(

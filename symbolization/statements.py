@@ -5,58 +5,31 @@ made one with those of another line. The mark stays where the statement was.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.symbolization import _native, column_file
 from profdiff.symbolization.loaded_parts import LoadedPart
 
-_DTYPES: dict[str, np.dtype[np.generic]] = {
-    "statement": np.dtype(np.uint64),
-    "statement_file": np.dtype(np.uint32),
-    "statement_line": np.dtype(np.uint32),
-    "statement_files": np.dtype(np.uint8),
-}
 
-
-class Statements(msgspec.Struct, frozen=True):
+class Statements(column_file.Record, frozen=True):
     """``address``: uint64[S] (avma), rising, with several lines at one; ``line``: uint32[S], of
     ``files[file]``."""
+
+    SHAPES: ClassVar[Mapping[str, Sequence[int | str]]] = {
+        "file": ("address",),
+        "line": ("address",),
+    }
+    ROWS: ClassVar[Mapping[str, str]] = {"file": "files"}
 
     address: NDArray[np.uint64]
     file: NDArray[np.uint32]
     line: NDArray[np.uint32]
     files: list[str]
-
-    def columns(self) -> column_file.Columns:
-        """For a file."""
-        texts = column_file.of_texts(self.files)
-        found = (self.address, self.file, self.line, texts)
-        return dict(zip(_DTYPES, found, strict=True))
-
-    @staticmethod
-    def dtypes() -> dict[str, np.dtype[np.generic]]:
-        """The columns' types."""
-        return dict(_DTYPES)
-
-    @staticmethod
-    def of_columns(columns: column_file.Columns) -> "Statements":
-        """What has these columns. Raises ValueError."""
-        found = Statements(
-            columns["statement"].astype(np.uint64),
-            columns["statement_file"].astype(np.uint32),
-            columns["statement_line"].astype(np.uint32),
-            column_file.texts(columns["statement_files"]),
-        )
-        if not len(found.address) == len(found.file) == len(found.line):
-            raise ValueError("statements have columns of different lengths")
-        if int(found.file.max(initial=0)) >= len(found.files):
-            raise ValueError("statement_file points past the files")
-        return found
 
 
 def statements(
@@ -72,21 +45,18 @@ def statements(
 def joined_statements(every: Sequence[Statements]) -> Statements:
     """Those that any of them has."""
     files: dict[str, int] = {}
-    numbers = [[files.setdefault(name, len(files)) for name in one.files] for one in every]
-    rows = {
-        (address, own[file], line)
-        for one, own in zip(every, numbers, strict=True)
-        for address, file, line in zip(
-            one.address.tolist(), one.file.tolist(), one.line.tolist(), strict=True
-        )
-    }
-    columns = list(zip(*sorted(rows), strict=True)) or [(), (), ()]
-    return Statements(
-        np.array(columns[0], np.uint64),
-        np.array(columns[1], np.uint32),
-        np.array(columns[2], np.uint32),
-        list(files) or [""],
-    )
+    numbers = [
+        np.array([files.setdefault(name, len(files)) for name in one.files], np.uint32)[one.file]
+        for one in every
+    ]
+    address = np.concatenate([np.empty(0, np.uint64), *(one.address for one in every)])
+    file = np.concatenate([np.empty(0, np.uint32), *numbers])
+    line = np.concatenate([np.empty(0, np.uint32), *(one.line for one in every)])
+    order = np.lexsort((line, file, address))
+    address, file, line = address[order], file[order], line[order]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = np.any([column[1:] != column[:-1] for column in (address, file, line)], axis=0)
+    return Statements(address[new], file[new], line[new], list(files) or [""])
 
 
 def _of_file(

@@ -6,7 +6,7 @@ from pathlib import Path
 from synthetic import Row
 from synthetic_joint import part
 
-from profdiff.profile import kept_functions
+from profdiff.profile import kept
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 
@@ -26,5 +26,5 @@ def varied(folder: Path, kernels: Mapping[str, Sequence[Row]], *, keep: bool = T
     order = m.Order(states=states - 1)
     session.save(m.replace(session.manifest, points=[point], runs=runs, order=order))
     if keep:
-        kept_functions.keep(session)
+        kept.keep(session)
     return Session.open(folder)

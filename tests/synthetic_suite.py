@@ -9,7 +9,8 @@ import numpy as np
 from synthetic_experiment import ICOUNT
 
 from profdiff.profile.function_identity import Function
-from profdiff.profile.kept_functions import KeptFunctions, fingerprint
+from profdiff.profile.kept_cells import fingerprint
+from profdiff.profile.kept_functions import KeptFunctions
 from profdiff.profile.kept_seats import KeptSeats
 from profdiff.profile.self_counts import SelfCounts
 from profdiff.session import manifest as m
@@ -90,7 +91,7 @@ def session(
     made = Session.create(folder, manifest)
     (folder / "symbols").mkdir()
     known = {(point, 0): counts for point, counts in found.items()}
-    kept = KeptFunctions.of(fingerprint(made), labels, known)
+    kept = KeptFunctions.of_cells(fingerprint(made), labels, known)
     kept.save(folder / "symbols/functions.npz")
     made.save(m.replace(manifest, functions="symbols/functions.npz"))
     return made

@@ -31,7 +31,8 @@ def judged(
         with undecided_unless(InputError):
             return judge_suite(recording, conditions, labels)
     found, kind = _found(recording, at)
-    return judge(found, conditions, labels, kind)
+    with undecided_unless(InputError):
+        return judge(found, conditions, labels, kind)
 
 
 def _found(recording: "Session | Parts", at: str | None) -> "tuple[Found, PartKind]":
@@ -54,7 +55,7 @@ def _found(recording: "Session | Parts", at: str | None) -> "tuple[Found, PartKi
                 raise UndecidedError(f"{name} does not have this point: finish the recording")
             results, facts = joint.parts[name], session_facts.read(one)
             state = compare_states(one, results.runs)
-            found[name] = [Findings.of(one, own, results, facts, state) for own in settings]
+            found[name] = [Findings.unread(one, own, results, facts, state) for own in settings]
     return found, kind
 
 

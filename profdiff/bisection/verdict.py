@@ -154,7 +154,7 @@ def only(session: Session, labels: Sequence[str]) -> Session:
 def _judged(session: Session, labels: list[str], condition: Condition, label: str) -> Judgement:
     """Judge a session as if it had only ``labels``."""
     view = only(session, labels)
-    found = Findings.of(view, choose(view.manifest, None))
+    found = Findings.unread(view, choose(view.manifest, None))
     (judged,) = judge({"": [found]}, [condition], [label])
     return judged
 

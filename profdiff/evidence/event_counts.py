@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from profdiff.base.errors import InputError, SessionError
+from profdiff.profile.cell import Cell
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.events.counts import EventCount, addresses_of, beginnings, event_counts
+from profdiff.profile.events.counts import EventCount, beginnings, event_counts
 from profdiff.profile.events.kept import KeptEvents
-from profdiff.profile.runs import paired
 from profdiff.session.session import Session
 
 Known = Mapping[str, EventCount]
@@ -36,16 +36,16 @@ class RecordedCounts:
         """What is known of a kernel in each other state of the session, read once."""
         if kernel not in self._read:
             comparison, session = self._comparison, self._session
-            cell = comparison.labels[kernel], comparison.runs[0].collector, comparison.setting
+            label, collector = comparison.labels[kernel], comparison.runs[0].collector
             every = {run.state for run in session.manifest.runs} - {comparison.runs[0].state}
             self._read[kernel] = found = []
             for state in sorted(every):
                 known: Known = {}
                 # Of a damaged run, nothing is known.
                 with suppress(InputError, SessionError):
-                    runs = paired(session, *cell, state)
-                    addresses = addresses_of(session, runs)
-                    known = event_counts(session, runs[1][0], addresses, self._begins[kernel], 0)
+                    cell = Cell(session, collector, comparison.setting, state)
+                    addresses, begins = cell.addresses(label), self._begins[kernel]
+                    known = event_counts(session, cell.runs[label][1][0], addresses, begins, 0)
                 found.append(known)
         return self._read[kernel]
 

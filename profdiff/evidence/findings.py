@@ -1,10 +1,12 @@
 """What a report of a session shows: at one setting, or of recordings that exist."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
+from typing import overload
 
 import msgspec
+from msgspec.structs import replace
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import registry
@@ -19,18 +21,41 @@ from profdiff.evidence.results import Result, Results
 from profdiff.evidence.state_changes import differ_most
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.profile import session_facts
+from profdiff.profile.cell import exact_collector
 from profdiff.profile.code.classes import class_names
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.events.kept import KeptEvents
 from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.profile.metric_choice import chosen
 from profdiff.profile.recordings import Recordings
-from profdiff.profile.self_counts import exact_collector
 from profdiff.session import inlines, points
 from profdiff.session.facts import Facts
 from profdiff.session.manifest import Kernel, Manifest
 from profdiff.session.session import Session
 from profdiff.session.state import State, compare_states
+
+
+class _Unread(Sequence[Comparison]):
+    """Comparisons that are made when the first of them is asked for."""
+
+    def __init__(self, make: Callable[[], Sequence[Comparison]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Sequence[Comparison]:
+        return self._make()
+
+    @overload
+    def __getitem__(self, at: int) -> Comparison: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Comparison]: ...
+
+    def __getitem__(self, at: int | slice) -> Comparison | Sequence[Comparison]:
+        return self._made[at]
+
+    def __len__(self) -> int:
+        return len(self._made)
 
 
 class Findings(msgspec.Struct, frozen=True, dict=True):
@@ -62,10 +87,30 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
     ) -> "Findings":
         """Everything, computed once; ``results``, ``facts`` and ``state`` of the session, if they
         were gathered before. Raises what ``compare`` does."""
+        found = Findings.unread(session, setting, results, facts, state)
+        comparisons = list(found.comparisons)
+        return replace(
+            found,
+            comparisons=comparisons,
+            facts=comparisons[0].facts if comparisons else found.facts,
+            differ=_differ(session, found.results, setting),
+        )
+
+    @staticmethod
+    def unread(
+        session: Session,
+        setting: points.Setting,
+        results: Results | None = None,
+        facts: Facts | None = None,
+        state: State | None = None,
+    ) -> "Findings":
+        """The same, but that recordings are read when ``comparisons`` are first asked for, and what
+        they tell of the machine, and ``differ``, are left out. What ``compare`` raises is raised
+        then."""
         results = results or Results.gather(session.manifest)
         facts = facts or session_facts.read(session)
         measured = any(result.cells[0].boots for result in results.every)
-        comparisons: list[Comparison] = []
+        comparisons: Sequence[Comparison] = ()
         remarks: list[str] = []
         # A recording that goes on may have other points by now, or timed runs.
         if measured and not _profiled(results, setting):
@@ -75,18 +120,18 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
                     f"no functions are shown: {base} has no finished profile at this point yet"
                 ]
         else:
-            comparisons = Recordings(session, setting, results.state(setting)).comparisons(facts)
+            recordings = Recordings(session, setting, results.state(setting))
+            comparisons = _Unread(partial(recordings.comparisons, facts))
         return Findings(
             session.manifest,
             setting,
             comparisons,
             results,
             state or compare_states(session, results.runs),
-            comparisons[0].facts if comparisons else facts,
+            facts,
             remarks,
             Lengths.of(session, results, setting),
             session,
-            _differ(session, results, setting),
         )
 
     @staticmethod
@@ -141,6 +186,8 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
         kept = KeptEvents.of(self.session) if self.session else None
         comparison = next((one for one in self.comparisons if class_names(one)), None)
         if kept is not None and comparison is not None:
+            if not inlines.all_shown(self.manifest.compared):
+                return {}
             base, totals = comparison.labels[0], comparison.totals().tolist()
             counted = dict(zip(comparison.labels, totals, strict=True))
             ops, state = comparison.ops or 1, comparison.runs[0].state

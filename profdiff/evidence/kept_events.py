@@ -24,7 +24,7 @@ def cell_events(
     certain, as ``EventTable.largest`` has it, the largest first. ``totals``: the instructions of
     the kernels that are compared, in a ``state``."""
     here = kept.at(setting.point, state)
-    if here is None or not kept.copies:
+    if here is None:
         return {}
     columns = {label: kept.labels.index(label) for label in totals if label in kept.labels}
     few = FEW + max((int(here.interrupts[one]) for one in columns.values()), default=0)

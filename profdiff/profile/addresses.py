@@ -106,7 +106,7 @@ class Addresses(msgspec.Struct, frozen=True, dict=True):
             shorter = ((-sign, tree) for sign, tree in self.trees(runs + run))
             return [*self.trees(run), *shorter]
 
-        return replace(
+        found = replace(
             self,
             trees=None if self.trees is None else trees,
             count=lambda: self.counts[:, :runs] - self.counts[:, runs:],
@@ -115,3 +115,6 @@ class Addresses(msgspec.Struct, frozen=True, dict=True):
             untold=rest(self.untold),
             beside=self.beside and Beside(self.beside.address, less(self.beside.count)),
         )
+        if "functions" in self.__dict__:
+            found.__dict__["functions"] = self.functions
+        return found

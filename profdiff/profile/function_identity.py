@@ -7,6 +7,7 @@ did not is one function.
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from profdiff.symbolization._native import demangled
@@ -64,6 +65,7 @@ class Function(NamedTuple):
     parameters: str = ""
 
     @staticmethod
+    @lru_cache(1 << 16)
     def of(symbol: str, owner: str, file: str, in_kernel: bool) -> "Function":
         """By its name, or by its symbol: with a compiler's suffix, perhaps mangled."""
         name, parameters = fold(symbol)[0], ""

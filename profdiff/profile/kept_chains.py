@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.base.cache import symbol_cache
-from profdiff.profile import kept_accesses, kept_code
+from profdiff.profile import kept_code
 from profdiff.profile.folding import chains_without, folded
 from profdiff.profile.runs import recorded
 from profdiff.profile.session_symbols import Modules, kernel_symbols
@@ -20,7 +20,7 @@ from profdiff.session.manifest import Run
 from profdiff.session.session import Session
 from profdiff.symbolization.binaries import VDSO, Binaries
 from profdiff.symbolization.chains import Chains
-from profdiff.symbolization.places import KERNEL_HALF, Places, of_keys
+from profdiff.symbolization.places import KERNEL_HALF, Places, distinct, of_keys, rows_of
 from profdiff.symbolization.symbolizer import symbolize
 
 
@@ -68,16 +68,18 @@ def keep(session: Session, label: str, modules: Modules) -> None:
     kernels, runs = session.manifest.kernels, session.manifest.runs
     kept: dict[str, str | None] = {}
     if shared:
-        known, first = np.unique(np.concatenate(keys), return_index=True)
+        known = distinct(np.concatenate(keys))
+        ran = np.zeros((len(known), 16), np.uint8)
+        for mine, last in zip(reversed(keys), reversed(executed), strict=True):
+            ran[rows_of(known, mine)] = last
         places = of_keys(known)
         relative = f"symbols/{label}.npz"
         session.disclaim(f"symbols/{label}{end}.npz" for end in ("", ".code", ".accesses"))
         chains = _resolve(session, shared, places, modules)
         session.write(relative, replace(chains, code=_user_code(places)).save)
         told.append(chains.inlines)
-        ran = np.concatenate(executed)[first]
-        code = kept_code.keep(session, shared, places, ran, modules)
-        accesses = kept_accesses.keep(session, shared, places, ran, modules)
+        code = kept_code.CODE.keep(session, shared, places, ran, modules)
+        accesses = kept_code.ACCESSES.keep(session, shared, places, ran, modules)
         kept = {"symbols": relative, "code": code, "accesses": accesses}
     if own:
         runs = [

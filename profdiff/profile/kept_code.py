@@ -1,7 +1,10 @@
-"""The code of the kernel's functions that executed: kept in the session, or else from the debug ELF
-where that is still there."""
+"""What is known of the kernel's code that executed, all of its functions and what that accesses:
+kept in the session, or else from the debug ELF where that is still there."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -14,56 +17,91 @@ from profdiff.profile.folding import code_without, folded
 from profdiff.profile.session_symbols import Modules, architecture_of, kernel_symbols
 from profdiff.session.manifest import Run
 from profdiff.session.session import Session
+from profdiff.symbolization.data_accesses import DataAccesses
+from profdiff.symbolization.kernel_chains import KernelSymbols
 from profdiff.symbolization.kernel_code import KernelCode, kernel_code
 from profdiff.symbolization.places import Places
 
+Part = TypeVar("Part", KernelCode, DataAccesses)
 
-class KnownCode(NamedTuple):
-    """``code``: None where only what executed is known, and ``missing`` why."""
 
-    code: KernelCode | None
+class Known(NamedTuple, Generic[Part]):
+    """``part``: None where only what executed is known, and ``missing`` why."""
+
+    part: Part | None
     missing: str = ""
 
 
-def keep(
-    session: Session, run: Run, places: Places, executed: NDArray[np.uint8], modules: Modules
-) -> str | None:
-    """Write the code of all kernel functions that executed at ``places`` of a run's kernel into the
-    session; ``executed``: uint8[N, 16], what ran there. Returns where, None where it is not known.
+@dataclass(frozen=True)
+class _Kept(Generic[Part]):
+    """One part of what is known. ``name``: of the file, and of the kernel's field in the manifest;
+    ``of_elf`` finds it in a debug ELF, which may lack ``what`` it needs."""
 
-    Raises InputError, SessionError, OSError.
-    """
-    found = kernel_code(
-        kernel_symbols(session, run, modules),
-        places,
-        executed,
-        architecture_of(run),
-        symbol_cache(),
-    )
-    if found is None:
-        return None
-    relative = f"symbols/{run.kernel}.code.npz"
-    session.write(relative, found.save)
-    return relative
+    name: Literal["code", "accesses"]
+    what: str
+    of_elf: Callable[[KernelSymbols, Places, NDArray[np.uint8], str, Path | None], Part | None]
+    loader: Callable[[frozenset[str]], Callable[[Path], Part]]
+
+    def keep(
+        self,
+        session: Session,
+        run: Run,
+        places: Places,
+        executed: NDArray[np.uint8],
+        modules: Modules,
+    ) -> str | None:
+        """Write what is known of the kernel's ``places`` of a run into the session; ``executed``:
+        uint8[N, 16], what ran there. Returns where, None where nothing is known.
+
+        Raises InputError, SessionError, OSError.
+        """
+        symbols = kernel_symbols(session, run, modules)
+        found = self.of_elf(symbols, places, executed, architecture_of(run), symbol_cache())
+        if found is None:
+            return None
+        relative = f"symbols/{run.kernel}.{self.name}.npz"
+        session.write(relative, found.save)
+        return relative
+
+    def kept(self, session: Session, run: Run, addresses: Addresses) -> Part | None:
+        """What the session keeps of the ``addresses`` of a run. Raises SessionError."""
+        file = getattr(session.kernel(run.kernel), self.name)
+        if addresses.sampled is not None or not file or not session.whole(file):
+            return None
+        return session.loaded(self.loader(session.folds), file)
+
+    def known(self, session: Session, run: Run, addresses: Addresses) -> Known[Part]:
+        """What is known of ``addresses``, which ``run`` is one of.
+
+        Raises SessionError, and InputError for a damaged debug ELF.
+        """
+        kept = self.kept(session, run, addresses)
+        if kept is not None:
+            return Known(kept)
+        try:
+            symbols = kernel_symbols(session, run, {})
+        except SessionError:
+            return Known(None, "its debug ELF is gone")
+        if symbols.debug_elf is None:
+            return Known(None, "it has no debug ELF")
+        places, executed = addresses.places, addresses.executed
+        found = self.of_elf(symbols, places, executed, architecture_of(run), symbol_cache())
+        if isinstance(found, KernelCode):
+            found = replace(found, chains=folded(found.chains, session.folds))
+        return Known(found, "" if found else f"its debug ELF has no {self.what}")
 
 
-def known_code(session: Session, run: Run, addresses: Addresses) -> KnownCode:
-    """The code of the functions that executed at ``addresses``, which ``run`` is one of.
+def _accesses(
+    symbols: KernelSymbols,
+    places: Places,
+    executed: NDArray[np.uint8],
+    architecture: str,
+    cache: Path | None,
+) -> DataAccesses | None:
+    from profdiff.symbolization.kernel_accesses import kernel_accesses
 
-    Raises SessionError, and InputError for a damaged debug ELF.
-    """
-    kernel = session.kernel(run.kernel)
-    if addresses.sampled is None and kernel.code and session.whole(kernel.code):
-        return KnownCode(session.loaded(code_without(session.folds), kernel.code))
-    try:
-        symbols = kernel_symbols(session, run, {})
-    except SessionError:
-        return KnownCode(None, "its debug ELF is gone")
-    if symbols.debug_elf is None:
-        return KnownCode(None, "it has no debug ELF")
-    found = kernel_code(
-        symbols, addresses.places, addresses.executed, architecture_of(run), symbol_cache()
-    )
-    if found is None:
-        return KnownCode(None, "its debug ELF has no code")
-    return KnownCode(replace(found, chains=folded(found.chains, session.folds)))
+    return kernel_accesses(symbols, places, executed, architecture, cache)
+
+
+CODE = _Kept("code", "code", kernel_code, code_without)
+ACCESSES = _Kept("accesses", "types", _accesses, lambda _: DataAccesses.load)

@@ -1,6 +1,10 @@
 """The runs that a profile is made of, and their files as plain arrays, by the reader of the
 collector that left them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from weakref import WeakKeyDictionary
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,15 +16,49 @@ from profdiff.session.points import Setting
 from profdiff.session.session import Session
 from profdiff.symbolization._native import NativeError
 
+# Recordings of so many bytes are held: in memory they take one and a half times as much.
+_MAX_HELD = 512 << 20
+
+
+class _Held:
+    """By the runs' ids, what was read of a session."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Recorded | None] = {}
+        self.left = _MAX_HELD
+
+
+_held: WeakKeyDictionary[Session, _Held] = WeakKeyDictionary()
+
+
+@contextmanager
+def held(session: Session) -> Iterator[None]:
+    """Inside, a recording of the session is read once, while there is room for all of them."""
+    if session in _held:
+        yield
+        return
+    _held[session] = _Held()
+    try:
+        yield
+    finally:
+        del _held[session]
+
 
 def recorded(session: Session, run: Run) -> Recorded | None:
     """What a run recorded; None where it has no places, nor stacks. Raises InputError,
     SessionError."""
+    held = _held.get(session)
+    if held and run.id in held.known:
+        return held.known[run.id]
     paths = {what: session.path(name) for what, name in run.files.items()}
     try:
-        return registry.collector(run.collector).read(paths)
+        found = registry.collector(run.collector).read(paths)
     except NativeError as error:
         raise InputError(f"run {run.id}: {error}") from error
+    if held and (size := sum(path.stat().st_size for path in paths.values())) <= held.left:
+        held.known[run.id] = found
+        held.left -= size
+    return found
 
 
 def paired(

@@ -2,22 +2,16 @@
 self counts, without its stacks."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.base.errors import SessionError
-from profdiff.collectors import registry
 from profdiff.profile.addresses import Addresses
+from profdiff.profile.cell import Cell
 from profdiff.profile.function_identity import Function, match
-from profdiff.profile.kept_chains import chains_of
 from profdiff.profile.kept_seats import KeptSeats
-from profdiff.profile.runs import median_run, paired, recorded
-from profdiff.session.manifest import Run
-from profdiff.session.points import Setting
-from profdiff.session.session import Session
+from profdiff.profile.runs import median_run
 
 
 class SelfCounts(msgspec.Struct, frozen=True):
@@ -30,21 +24,13 @@ class SelfCounts(msgspec.Struct, frozen=True):
     seats: KeptSeats | None = None
 
 
-def exact_collector(session: Session) -> str | None:
-    """The session's first collector that counts every event and tells functions apart."""
-    exact = (name for name in session.profiling if registry.collector(name).kind.exact)
-    return next(exact, None)
-
-
-def counted(session: Session, collector: str, setting: Setting, state: int = 0) -> SelfCounts:
-    """What ``Comparison.self_`` and ``Comparison.unresolved`` have at a setting, of an exact
-    collector's first metric, in one state; only functions that executed something themselves.
-    Raises SessionError, and InputError for a damaged debug ELF."""
-    found: dict[str, tuple[list[Function], NDArray[np.int64]]] = {}
-    for kernel in session.compared:
-        short, long = paired(session, kernel.label, collector, setting, state)
-        if long:
-            found[kernel.label] = _of_kernel(session, long, short)
+def counted(cell: Cell) -> SelfCounts:
+    """What ``Comparison.self_`` and ``Comparison.unresolved`` have of a collector's first metric;
+    only functions that executed something themselves. Raises SessionError, and InputError for a
+    damaged debug ELF."""
+    found = {
+        label: _of_kernel(cell.addresses(label)) for label, (_, long) in cell.runs.items() if long
+    }
     matched = match([functions for functions, _ in found.values()])
     counts = np.zeros((len(matched.functions), len(found)), np.int64)
     for column, ((_, own), rows) in enumerate(zip(found.values(), matched.numbers, strict=True)):
@@ -54,21 +40,10 @@ def counted(session: Session, collector: str, setting: Setting, state: int = 0) 
     return SelfCounts(functions, list(found), counts[some])
 
 
-def _of_kernel(
-    session: Session, long: Sequence[Run], short: Sequence[Run]
-) -> tuple[list[Function], NDArray[np.int64]]:
+def _of_kernel(addresses: Addresses) -> tuple[list[Function], NDArray[np.int64]]:
     """The functions, and int64[F] of the run with the (lower) median total, as a comparison
     chooses it."""
-    read = []
-    for run in [*long, *short]:
-        one = recorded(session, run)
-        if one is None:
-            raise SessionError(f"run {run.id} has no recording")
-        read.append(one)
-    addresses, _ = Addresses.of_runs(read, partial(chains_of, session, long[0]))
     counts = addresses.counts[:, :, 0]
-    if short:
-        counts = counts[:, : len(long)] - counts[:, len(long) :]
     picked = counts[:, median_run(counts.sum(axis=0))]
     functions = addresses.functions
     leaf = functions.frames[functions.offsets[1:].astype(np.int64) - 1].astype(np.int64)

@@ -13,8 +13,7 @@ from profdiff.base.atomic import make_folder, open_atomic
 from profdiff.base.errors import InputError, SessionError
 from profdiff.base.linked import link_or_copy
 from profdiff.collectors import registry
-from profdiff.profile import kept_functions
-from profdiff.profile.events import kept as kept_events
+from profdiff.profile import kept
 from profdiff.profile.runs import recorded
 from profdiff.recording import plan, schedule
 from profdiff.session import manifest as m
@@ -117,8 +116,7 @@ def _merge(folder: Path, told: Path, every: Sequence[Session]) -> Session:
     manifest = m.replace(manifest, kernels=[_config(k, manifest) for k in manifest.kernels])
     made = Session(folder, manifest)
     made.save(m.replace(manifest, kernels=_keep_symbols(made, every)))
-    kept_functions.keep(made)
-    kept_events.keep(made)
+    kept.keep(made)
     return made
 
 
@@ -342,18 +340,18 @@ def _with_symbols(made: Session, kernel: m.Kernel, every: Sequence[Session]) -> 
             accesses.append(DataAccesses.load(session.path(known.accesses)))
     if not chains:
         return without
-    kept: dict[str, str] = {"symbols": f"symbols/{kernel.label}.npz"}
+    files: dict[str, str] = {"symbols": f"symbols/{kernel.label}.npz"}
     try:
-        made.write(kept["symbols"], joined_chains(chains).save)
+        made.write(files["symbols"], joined_chains(chains).save)
         if len(codes) == len(chains):
-            kept["code"] = f"symbols/{kernel.label}.code.npz"
-            made.write(kept["code"], joined_code(codes).save)
+            files["code"] = f"symbols/{kernel.label}.code.npz"
+            made.write(files["code"], joined_code(codes).save)
     except ValueError:
         return without
     if len(accesses) == len(chains):
-        kept["accesses"] = f"symbols/{kernel.label}.accesses.npz"
-        made.write(kept["accesses"], joined_accesses(accesses).save)
-    return m.replace(without, **kept)
+        files["accesses"] = f"symbols/{kernel.label}.accesses.npz"
+        made.write(files["accesses"], joined_accesses(accesses).save)
+    return m.replace(without, **files)
 
 
 def _recorded(label: str, every: Sequence[Session]) -> Iterator[tuple[Session, m.Kernel]]:

@@ -85,7 +85,7 @@ class _Kernel:
         return {file for file, _ in (*self.lines.count, *self.lines.unsure)}
 
     def notes(self) -> Iterator[str]:
-        if self.code.known.code is None:
+        if self.code.known.part is None:
             yield (f"{self.label}: only lines that executed are known ({self.code.known.missing})")
         if not self.lines.marked:
             yield (

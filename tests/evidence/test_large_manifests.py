@@ -53,7 +53,7 @@ def everything(made: Session) -> None:
     text.render(found[-1], Selection(top=20), width=100)
     document.build(found[-1])
     condition = Condition.parse("latency:total > +2%")
-    check_names(condition, measured_change.metric_names(found), set())
+    check_names(condition, [one.name for _, one in evidence.metrics()], set())
     for one in found:
         assert len(list(measured_change.changes(one, condition))) == 1
 

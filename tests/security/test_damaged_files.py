@@ -21,7 +21,7 @@ from profdiff.api.opening import open_recording
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors.records import DAMAGED
 from profdiff.evidence.one_setting import OneSetting
-from profdiff.profile import kept_functions
+from profdiff.profile.kept import keep
 from profdiff.recording.merge import merge
 from profdiff.reports.documents import session as document
 from profdiff.session.session import Session
@@ -40,7 +40,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("damage") / "s.profdiff"
     unpack_session(folder)
     session = Session.open(folder)
-    kept_functions.keep(session)
+    keep(session)
     assert Session.open(folder).manifest.functions
     return folder
 
@@ -213,7 +213,7 @@ def test_a_session_without_checksums_claims_nothing(tmp_path: Path) -> None:
     session = Session.open(unclaimed(folder))
     assert session.manifest.checksums == {}
     session.save(session.manifest)
-    kept_functions.keep(session)
+    keep(session)
     assert set(Session.open(folder).manifest.checksums) == {"symbols/functions.npz"}
 
 

@@ -1,5 +1,6 @@
 """What each function executed itself, kept in a session: it is what a comparison says."""
 
+from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,8 +15,13 @@ from msgspec.structs import replace
 from synthetic import Row, frame
 from synthetic_joint import part
 
+from profdiff.api.judged import judged
 from profdiff.base.errors import SessionError
-from profdiff.profile import kept_functions
+from profdiff.collectors.exact.counts import Counts
+from profdiff.commands.record.command import conclude
+from profdiff.evidence.conditions.condition import Condition
+from profdiff.profile import runs
+from profdiff.profile.kept import keep
 from profdiff.profile.kept_functions import FunctionCounts, KeptFunctions
 from profdiff.profile.recordings import Recordings
 from profdiff.profile.self_counts import SelfCounts
@@ -70,7 +76,7 @@ def test_they_are_what_comparisons_say(kernels: dict[str, list[Row]], lengths: b
     with TemporaryDirectory() as folder:
         session = part(Path(folder) / "S", kernels, points)
         anew = FunctionCounts.of(session)
-        kept_functions.keep(session)
+        keep(session)
         kept = FunctionCounts.of(Session.open(session.folder))
         assert kept.kept and not anew.kept
         for setting in settings(session.manifest):
@@ -101,7 +107,7 @@ def _session(folder: Path) -> Session:
 
 def test_other_runs_are_not_taken_for_those_that_were_kept(tmp_path: Path) -> None:
     session = _session(tmp_path / "S")
-    kept_functions.keep(session)
+    keep(session)
     assert FunctionCounts.of(session).kept
     runs = [
         m.replace(run, failure=m.Failure("panic", "it panicked")) if run.kernel == "new" else run
@@ -113,7 +119,7 @@ def test_other_runs_are_not_taken_for_those_that_were_kept(tmp_path: Path) -> No
     found = counts.at(settings(session.manifest)[2])
     assert found is not None
     assert found.labels == ["base"] and found.counts.sum() == 8
-    kept_functions.keep(session)
+    keep(session)
     again = FunctionCounts.of(session)
     assert again.kept
     read = again.at(settings(session.manifest)[2])
@@ -122,7 +128,7 @@ def test_other_runs_are_not_taken_for_those_that_were_kept(tmp_path: Path) -> No
 
 def test_an_absent_or_damaged_file_costs_time_and_nothing_else(tmp_path: Path) -> None:
     session = _session(tmp_path / "S")
-    kept_functions.keep(session)
+    keep(session)
     path = session.path(str(session.manifest.functions))
     whole, setting = path.read_bytes(), settings(session.manifest)[1]
     expected = FunctionCounts.of(session).at(setting)
@@ -133,7 +139,7 @@ def test_an_absent_or_damaged_file_costs_time_and_nothing_else(tmp_path: Path) -
             path.write_bytes(damaged)
         else:
             path.write_bytes(whole.replace(b"counts", b"cuonts"))
-        counts = FunctionCounts.of(session)
+        counts = FunctionCounts.of(Session.open(session.folder))
         assert not counts.kept
         found = counts.at(setting)
         assert found is not None
@@ -142,7 +148,7 @@ def test_an_absent_or_damaged_file_costs_time_and_nothing_else(tmp_path: Path) -
 
 def test_hostile_columns_are_refused(tmp_path: Path) -> None:
     session = _session(tmp_path / "S")
-    kept_functions.keep(session)
+    keep(session)
     path = session.path(str(session.manifest.functions))
     good = KeptFunctions.load(path)
     for change in (
@@ -152,7 +158,7 @@ def test_hostile_columns_are_refused(tmp_path: Path) -> None:
         {"counts": good.counts[:1]},
         {"labels": ["base", "base"]},
         {"there": good.there[:1]},
-        {"seat": good.seat[:1] if good.seat is not None else None},
+        {"seat": good.seat[:1]},
         {"seat": np.full_like(good.seat, len(good.functions))},
         {"seat_delta": np.zeros(3, np.int64)},
     ):
@@ -164,6 +170,51 @@ def test_hostile_columns_are_refused(tmp_path: Path) -> None:
 def test_a_session_without_exact_runs_keeps_none(tmp_path: Path) -> None:
     session = _session(tmp_path / "S")
     session.save(m.replace(session.manifest, collectors=["timed"], runs=[]))
-    kept_functions.keep(session)
+    keep(session)
     assert session.manifest.functions is None
     assert FunctionCounts.of(session).at(settings(session.manifest)[0]) is None
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> Counter[Path]:
+    """How often each counts file was read."""
+    found: Counter[Path] = Counter()
+    load = Counts.load
+
+    def counted(path: Path) -> Counts:
+        found[path] += 1
+        return load(path)
+
+    monkeypatch.setattr(Counts, "load", counted)
+    return found
+
+
+def test_the_end_of_a_recording_reads_each_counts_file_once(
+    tmp_path: Path, loads: Counter[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where something is kept already, and as often as needed where memory is short."""
+    session = _session(tmp_path / "S")
+    conclude(session, [], whole=False)
+    assert set(loads.values()) == {1} and len(loads) == len(session.manifest.runs)
+    loads.clear()
+    keep(session)
+    assert not loads
+    session.save(m.replace(session.manifest, functions=None))
+    monkeypatch.setattr(runs, "_MAX_HELD", 0)
+    conclude(session, [], whole=False)
+    assert max(loads.values()) > 1
+    assert FunctionCounts.of(session).kept
+
+
+def test_a_check_of_a_measured_total_reads_no_recording(
+    tmp_path: Path, loads: Counter[Path]
+) -> None:
+    session = _session(tmp_path / "S")
+    keep(session)
+    loads.clear()
+    opened = Session.open(session.folder)
+    total = [Condition.parse("instructions > +2%"), Condition.parse("instructions > +1")]
+    assert [one.outcome for one in judged(opened, total, [])] == ["does not hold"] * 8
+    assert not loads
+    assert judged(opened, [Condition.parse("instructions:a > +2%")], [])
+    assert len(loads) == len(session.manifest.runs)

@@ -12,7 +12,7 @@ from support import profdiff
 from synthetic import Row, frame
 from synthetic_joint import part
 
-from profdiff.profile import kept_functions
+from profdiff.profile.kept import keep
 from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.session import manifest as m
 from profdiff.session.points import settings
@@ -44,7 +44,7 @@ def _suite(folder: Path) -> Suite:
         for n, one in enumerate(session.manifest.kernels)
     ]
     session.save(m.replace(session.manifest, kernels=named))
-    kept_functions.keep(Session.open(session.folder))
+    keep(Session.open(session.folder))
     return made
 
 

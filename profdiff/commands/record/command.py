@@ -71,7 +71,7 @@ def record(**options: Any) -> None:
             if several is None:
                 (one,) = asked.each
                 session = _record(one, jobs, place, chosen[0])
-                _conclude(session, one.kernels, whole=shard is None)
+                conclude(session, one.kernels, whole=shard is None)
             else:
                 _record_several(several, asked.each, jobs, place, chosen)
 
@@ -171,18 +171,20 @@ def _agree(folder: Path, yes: bool) -> None:
         )
 
 
-def _conclude(session: Session, kernels: list[KernelFiles], *, whole: bool) -> None:
+def conclude(session: Session, kernels: list[KernelFiles], *, whole: bool) -> None:
     """Symbolize, print the summary, and fail if a kernel has no result at all, unless the session
     is a shard."""
     from profdiff.commands.record import summary
     from profdiff.profile.kept import keep
+    from profdiff.profile.runs import held
     from profdiff.reports import kept_text
 
-    keep(session, kernels)
-    for line in [*summary.lines(session), *summary.commands(session)]:
-        say(line)
-    with contextlib.suppress(InputError, SessionError):
-        kept_text.keep(session)
+    with held(session):
+        keep(session, kernels)
+        for line in [*summary.lines(session), *summary.commands(session)]:
+            say(line)
+        with contextlib.suppress(InputError, SessionError):
+            kept_text.keep(session)
     if whole:
         _refuse_without_result(session, kernels)
 

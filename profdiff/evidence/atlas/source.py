@@ -154,7 +154,8 @@ def _counts(folder: Path) -> FunctionCounts:
 
 @lru_cache(_MOST_OPEN)
 def _events(folder: Path) -> KeptEvents | None:
-    return KeptEvents.of(Session.open(folder))
+    session = Session.open(folder)
+    return KeptEvents.of(session) if inlines.all_shown(session.compared) else None
 
 
 def events_of(cell: SuiteCell) -> KeptEvents | None:

@@ -30,8 +30,12 @@ class CodeChanges:
     first asked for."""
 
     def __init__(self, findings: Findings) -> None:
-        self._comparison = next((one for one in findings.comparisons if class_names(one)), None)
+        self._findings = findings
         self._session, self._at = findings.session, findings.setting.title
+
+    @cached_property
+    def _comparison(self) -> Comparison | None:
+        return next((one for one in self._findings.comparisons if class_names(one)), None)
 
     @cached_property
     def _classes(self) -> InstructionClasses | None:

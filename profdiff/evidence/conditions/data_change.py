@@ -14,6 +14,7 @@ from profdiff.evidence.conditions.condition import Condition, MeasuredChange
 from profdiff.evidence.conditions.names import LAYOUT, LINES, STORES
 from profdiff.evidence.findings import Findings
 from profdiff.profile.code.classes import class_names
+from profdiff.profile.comparison import Comparison
 from profdiff.profile.data.table import DataRow, DataTable
 from profdiff.profile.data_layout.accessed import AllAccessed, accessed
 from profdiff.profile.data_layout.type_fields import FieldPlace
@@ -35,9 +36,13 @@ class DataChanges:
     first asked for; what is not known is inconclusive, with the reason."""
 
     def __init__(self, findings: Findings) -> None:
-        self._comparison = next((one for one in findings.comparisons if class_names(one)), None)
+        self._findings = findings
         self._labels = findings.results.labels
         self._session, self._at = findings.session, findings.setting.title
+
+    @cached_property
+    def _comparison(self) -> Comparison | None:
+        return next((one for one in self._findings.comparisons if class_names(one)), None)
 
     @cached_property
     def _accessed(self) -> AllAccessed:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -51,10 +52,14 @@ def judge(
     for label in labels:
         if label not in known:
             raise InputError(f"--kernel {label}: the session compares {', '.join(known)}")
-    metrics = list(dict.fromkeys(name for part in parts.values() for name in part.metrics))
-    functions = set[str]().union(*(part.functions for part in parts.values()))
+    measured = list(dict.fromkeys(name for part in parts.values() for name in part.measured))
     judged = []
     for condition in conditions:
+        metrics, functions = measured, set[str]()
+        # What is not the whole of a measured metric, only recordings tell.
+        if condition.metric not in measured or condition.function:
+            metrics = list(dict.fromkeys(name for part in parts.values() for name in part.metrics))
+            functions = functions.union(*(part.functions for part in parts.values()))
         code = condition.metric in CODE and condition.metric not in metrics
         shared = condition.metric in SHARING and any(one.shares for one in parts.values())
         data = not shared and about_data(
@@ -101,13 +106,6 @@ def _is_accessed(parts: Iterable["_Part"]) -> Callable[[str], bool]:
 _DEPENDS = "the whole change depends on state, and this is known of one state alone"
 
 
-def _is_plain(condition: Condition, metrics: Sequence[str]) -> bool:
-    """Whether what it is about is known of the plain state alone; code is the same in each."""
-    if condition.metric in (*CODE, LAYOUT, LINES) and condition.metric not in metrics:
-        return condition.metric not in (SIZE, INLINED, LAYOUT, LINES)
-    return condition.function or condition.what != "total"
-
-
 def _depending(found: Findings) -> set[str]:
     """The kernels whose change depends on state at a setting."""
     return {
@@ -130,26 +128,44 @@ class _Part:
         self._events = [EventChanges(one) for one in found]
         self.shares = any(one.recorded for one in self._lines)
         self.labels = [kernel.label for kernel in found[0].results.kernels][1:]
-        self.metrics = measured_change.metric_names(found)
+        self.measured = [metric.name for _, metric in found[0].results.metrics()]
         self._base = found[0].results.kernels[0].label
-        self.functions = {name for one in found for name in measured_change.function_names(one)}
         self.folds = folded(found[0].manifest.compared)
-        self._shown = {
-            function.name
-            for one in found
-            for comparison in one.comparisons
-            for function in comparison.functions
-            if function.object not in self.folds
-        }
-        manifest, session = found[0].manifest, found[0].session
+        manifest = found[0].manifest
         self._damaged = {
             run.kernel: f"run {run.id} is left out: {run.failure.message}"
             for run in manifest.runs
             if run.failure is not None and run.failure.kind == DAMAGED
         }
+
+    @property
+    def _unread(self) -> str:
+        """Which file of a kernel is damaged, of those that were read so far, and how."""
+        manifest, session = self._found[0].manifest, self._found[0].session
         named = [path for one in manifest.kernels for path in (one.symbols, one.code, one.accesses)]
         unread = session.not_used if session else {}
-        self._unread = next((f"{name} {unread[name]}" for name in named if name in unread), "")
+        return next((f"{name} {unread[name]}" for name in named if name in unread), "")
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """All that a condition can name, also those that only recordings have."""
+        profiled = [one.metric.name for found in self._found for one in found.comparisons]
+        return list(dict.fromkeys([*profiled, *self.measured]))
+
+    @cached_property
+    def functions(self) -> set[str]:
+        """All that a condition can name."""
+        return {name for one in self._found for name in measured_change.function_names(one)}
+
+    @cached_property
+    def _shown(self) -> set[str]:
+        return {
+            function.name
+            for one in self._found
+            for comparison in one.comparisons
+            for function in comparison.functions
+            if function.object not in self.folds
+        }
 
     @property
     def code(self) -> set[str]:
@@ -176,11 +192,25 @@ class _Part:
         """What is whole says it; where that passes, and a run of either kernel or another file is
         damaged, nobody knows."""
         outcome = condition.judge(change)
-        why = self._damaged.get(self._base) or self._damaged.get(change.kernel) or self._unread
+        why = self._damaged.get(self._base) or self._damaged.get(change.kernel)
+        why = why or ("" if self._is_total(condition) else self._unread)
         if outcome == "does not hold" and why:
             change = replace(change, decided=False, undecided=why)
             outcome = "inconclusive"
         return Judgement(condition, change, outcome)
+
+    def _is_total(self, condition: Condition) -> bool:
+        """Whether it is about the whole of a metric that runs measured: no recording is read."""
+        whole = condition.what == "total" and not condition.function
+        return whole and condition.metric in self.measured
+
+    def _is_plain(self, condition: Condition) -> bool:
+        """Whether what it is about is known of the plain state alone; code is the same in each."""
+        if self._is_total(condition):
+            return False
+        if condition.metric in (*CODE, LAYOUT, LINES) and condition.metric not in self.metrics:
+            return condition.metric not in (SIZE, INLINED, LAYOUT, LINES)
+        return condition.function or condition.what != "total"
 
     def accesses(self, name: str) -> bool:
         """Whether some kernel accesses a type or variable."""
@@ -204,7 +234,7 @@ class _Part:
     def _told(
         self, condition: Condition, found: Findings, changes: Iterator[MeasuredChange]
     ) -> Iterator[MeasuredChange]:
-        depend = _depending(found) if _is_plain(condition, self.metrics) else set[str]()
+        depend = _depending(found) if self._is_plain(condition) else set[str]()
         for change in changes:
             if change.kernel in depend:
                 change = replace(change, decided=False, undecided=_DEPENDS)

@@ -22,13 +22,6 @@ from profdiff.profile.comparison import Comparison
 _RULE = Rule()
 
 
-def metric_names(findings: Sequence[Findings]) -> list[str]:
-    """All metrics that a condition can name; ``findings`` are of one session."""
-    profiled = [comparison.metric.name for one in findings for comparison in one.comparisons]
-    measured = [metric.name for _, metric in findings[0].results.metrics()]
-    return list(dict.fromkeys([*profiled, *measured]))
-
-
 def function_names(findings: Findings) -> set[str]:
     """All functions that a condition can name."""
     return {function.name for one in findings.comparisons for function in one.functions}
@@ -40,12 +33,12 @@ def changes(findings: Findings, condition: Condition) -> Iterator[MeasuredChange
 
     If there are too few boots to tell, the number of samples tells what it can.
     """
-    comparison = next((c for c in findings.comparisons if c.metric.name == condition.metric), None)
     results = findings.results.at(findings.setting)
     result = next((r for r in results if r.metric.name == condition.metric), None)
+    comparison: Comparison | None = None
     if result is not None and condition.what == "total" and not condition.function:
         found = _of_result(findings, result, condition)
-    elif comparison is not None:
+    elif (comparison := _profiled(findings, condition)) is not None:
         found = _of_profile(comparison, condition, result)
     else:
         return
@@ -59,9 +52,16 @@ def changes(findings: Findings, condition: Condition) -> Iterator[MeasuredChange
     countable = findings.setting.short is None
     for change, enough in found:
         sampled = None
-        if comparison is not None and countable and not enough:
-            sampled = sampled_change(comparison, condition, change.kernel)
+        if countable and not enough:
+            comparison = comparison or _profiled(findings, condition)
+            sampled = comparison and sampled_change(comparison, condition, change.kernel)
         yield replace(sampled or change, at=at, ops=ops, unit=unit)
+
+
+def _profiled(findings: Findings, condition: Condition) -> Comparison | None:
+    """The first comparison of a condition's metric."""
+    metric = condition.metric
+    return next((one for one in findings.comparisons if one.metric.name == metric), None)
 
 
 def _of_result(

@@ -18,7 +18,7 @@ from profdiff.evidence.events import ChangedEvent
 from profdiff.evidence.iterations import Iterated
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Estimate, Verdict
-from profdiff.profile.self_counts import exact_collector
+from profdiff.profile.cell import exact_collector
 from profdiff.session.manifest import Collector, Manifest
 from profdiff.session.manifest import replace as with_fields
 from profdiff.session.points import Setting

@@ -81,7 +81,7 @@ def _cells(
     for name, setting in zip(names, known, strict=True):
         cell = gathered.cell(name, workload, part, setting)
         if results.labels[0] in cell.values:
-            yield cell, Findings.of(session, setting, results, facts, state)
+            yield cell, Findings.unread(session, setting, results, facts, state)
         else:
             yield cell, None
 

@@ -25,11 +25,12 @@ from profdiff.evidence.suite.cells import Absence as Absence
 from profdiff.evidence.suite.cells import CellChange as CellChange
 from profdiff.evidence.suite.cells import SessionCells
 from profdiff.evidence.suite.cells import SuiteCell as SuiteCell
+from profdiff.profile.cell import exact_collector
 from profdiff.profile.events.kept import KeptEvents
 from profdiff.profile.function_identity import Function
 from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.profile.recordings import Recordings
-from profdiff.profile.self_counts import SelfCounts, exact_collector
+from profdiff.profile.self_counts import SelfCounts
 from profdiff.session import inlines
 from profdiff.session.manifest import Kernel
 from profdiff.session.points import Setting, settings
@@ -125,7 +126,8 @@ class SuiteResults:
         tell: Callable[[str], None],
         wanted: Callable[[str, SuiteWorkload], bool],
     ) -> None:
-        counts, happened = FunctionCounts.of(session), KeptEvents.of(session)
+        counts = FunctionCounts.of(session)
+        happened = KeptEvents.of(session) if inlines.all_shown(session.compared) else None
         if not counts.kept:
             # Recordings are going to be read.
             session.leave_out()

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from profdiff.profile.chain_functions import ChainFunctions
 from profdiff.profile.code.function import FunctionCode, Piece, Place, joined, places_of
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.kept_accesses import kept_accesses
-from profdiff.profile.kept_code import KnownCode, known_code
+from profdiff.profile.kept_code import ACCESSES, CODE, Known
 from profdiff.profile.picked_counts import PickedCounts, picked_counts
 from profdiff.profile.session_symbols import architecture_of
 from profdiff.session.manifest import Run
@@ -36,11 +35,11 @@ class KernelFunctions:
         return picked_counts(self._comparison, self._kernel)
 
     @cached_property
-    def known(self) -> KnownCode:
+    def known(self) -> Known[KernelCode]:
         """The code of the kernel's functions that executed. Raises InputError, SessionError."""
         if self._session is None or not self.parts:
-            return KnownCode(None, "no session keeps it")
-        return known_code(self._session, self._run, self.parts[0].addresses)
+            return Known(None, "no session keeps it")
+        return CODE.known(self._session, self._run, self.parts[0].addresses)
 
     @cached_property
     def accesses(self) -> DataAccesses | None:
@@ -48,12 +47,12 @@ class KernelFunctions:
         takes seconds. Raises SessionError."""
         if self._session is None or not self.parts:
             return None
-        return kept_accesses(self._session, self._run, self.parts[0].addresses)
+        return ACCESSES.kept(self._session, self._run, self.parts[0].addresses)
 
     @property
     def architecture(self) -> str:
         """The name of its architecture."""
-        return self.known.code.architecture if self.known.code else architecture_of(self._run)
+        return self.known.part.architecture if self.known.part else architecture_of(self._run)
 
     def places(self, function: int) -> set[Place]:
         """Where something of a function executed; functions are rows of the comparison."""
@@ -75,8 +74,8 @@ class KernelFunctions:
     def named(self, reference: NDArray[np.uint64]) -> list[tuple[str, int]]:
         """The symbol of each address that the kernel's code refers to, and how many bytes it is
         behind it; "" where no symbol is known."""
-        if self.known.code is not None:
-            return _looked_up(self.known.code, reference)
+        if self.known.part is not None:
+            return _looked_up(self.known.part, reference)
         names, number, offset = self._kallsyms.nearest(reference)
         return [(names[n], far) for n, far in zip(number.tolist(), offset.tolist(), strict=True)]
 
@@ -95,7 +94,7 @@ class KernelFunctions:
     @cached_property
     def _stretches(self) -> tuple[ChainFunctions, NDArray[np.int64]] | None:
         """The functions of the known code's stretches, and the row of each one's innermost."""
-        code = self.known.code
+        code = self.known.part
         if code is None:
             return None
         functions = ChainFunctions.of(code.chains, np.ones(len(code.chains), np.bool_))
@@ -117,7 +116,7 @@ class KernelFunctions:
 
     def _known(self, function: int, wanted: Collection[Place]) -> Piece | None:
         """All instructions of the function that are known, whether they executed or not."""
-        code, stretches = self.known.code, self._stretches
+        code, stretches = self.known.part, self._stretches
         if code is None or stretches is None:
             return None
         functions, innermost = stretches

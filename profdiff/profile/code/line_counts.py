@@ -36,7 +36,7 @@ class LineCounts:
         does."""
         places = [place for part in kernel.parts for place in _places(part)]
         most = largest((one.copy, one.count) for one in places if one.copy)
-        code = kernel.known.code
+        code = kernel.known.part
         certain = most
         if code:
             known = {*_lines(code.chains), *(line for _, _, line in most)}

@@ -8,7 +8,7 @@ from profdiff.base.errors import InputError, SessionError
 from profdiff.profile.chain_functions import ChainFunctions
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.copies import Copies
-from profdiff.profile.kept_code import known_code
+from profdiff.profile.kept_code import CODE
 from profdiff.profile.picked_counts import PickedCounts, picked_counts
 from profdiff.session.session import Session
 from profdiff.symbolization.kernel_code import KernelCode
@@ -38,7 +38,7 @@ def code_sizes(comparison: Comparison, session: Session | None, *, kept: bool = 
             continue
         run = runs[comparison.picked[kernel]]
         try:
-            code, why = known_code(session, run, picked[0].addresses)
+            code, why = CODE.known(session, run, picked[0].addresses)
         except (SessionError, InputError) as error:
             code, why = None, str(error)
         missing.append(why)

@@ -3,7 +3,7 @@
 from profdiff.base.errors import InputError
 from profdiff.profile.code.classes import class_names
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.kept_accesses import known_accesses
+from profdiff.profile.kept_code import ACCESSES
 from profdiff.profile.picked_counts import picked_counts
 from profdiff.session.session import Session
 from profdiff.symbolization.data_accesses import DataAccesses
@@ -23,7 +23,7 @@ def accesses_of(comparison: Comparison, session: Session | None) -> list[DataAcc
         runs = [run for run in comparison.runs if run.kernel == described.label]
         run = runs[comparison.picked[kernel]]
         addresses = picked_counts(comparison, kernel)[0].addresses
-        accesses, missing = known_accesses(session, run, addresses)
+        accesses, missing = ACCESSES.known(session, run, addresses)
         if accesses is None:
             raise InputError(
                 f"{described.label}: which data its instructions access is not known: {missing}; "

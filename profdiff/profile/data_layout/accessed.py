@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.kept_accesses import known_accesses
+from profdiff.profile.kept_code import ACCESSES
 from profdiff.profile.picked_counts import PickedCounts, picked_counts
 from profdiff.session.session import Session
 from profdiff.symbolization.data_accesses import DataAccesses
@@ -43,7 +43,7 @@ def accessed(comparison: Comparison, session: Session | None) -> AllAccessed:
         if session is not None and picked:
             run = runs[comparison.picked[kernel]]
             try:
-                found, why = known_accesses(session, run, picked[0].addresses)
+                found, why = ACCESSES.known(session, run, picked[0].addresses)
             except (SessionError, InputError) as error:
                 why = str(error)
         kernels.append(None if found is None else Accessed(found, _counts(found, picked[0])))

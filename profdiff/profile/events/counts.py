@@ -9,13 +9,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.base.errors import SessionError
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.events.entries import Entries, symbols
 from profdiff.profile.events.table import Event, Version, Way, events
-from profdiff.profile.kept_chains import chains_of
-from profdiff.profile.kept_code import known_code
-from profdiff.profile.runs import recorded
+from profdiff.profile.kept_code import CODE
 from profdiff.profile.session_symbols import architecture_of
 from profdiff.session.manifest import Run
 from profdiff.session.session import Session
@@ -75,18 +72,6 @@ def event_counts(
     return {name: one for name, one in found.items() if one is not None}
 
 
-def addresses_of(session: Session, runs: tuple[Sequence[Run], Sequence[Run]]) -> Addresses:
-    """What runs of one kernel executed; ``runs``: those to subtract first. Raises InputError, and
-    SessionError where there is none, or one has no recording."""
-    short, long = runs
-    read = [recorded(session, run) for run in [*long, *short]]
-    known = [one for one in read if one is not None]
-    if not known or len(known) < len(read):
-        raise SessionError(f"{session.folder}: not every run has a recording")
-    addresses, _ = Addresses.of_runs(known, partial(chains_of, session, long[0]))
-    return addresses.subtracted(len(long)) if short else addresses
-
-
 def _names() -> set[str]:
     return {name for event in events() for way in event.ways for name in way.functions}
 
@@ -125,5 +110,5 @@ def _version(release: str | None) -> Version | None:
 
 
 def _code(session: Session, run: Run, addresses: Addresses) -> Chains | None:
-    code = known_code(session, run, addresses).code
+    code = CODE.known(session, run, addresses).part
     return None if code is None else code.chains

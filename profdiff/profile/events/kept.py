@@ -1,78 +1,70 @@
-"""How often events of the workload happened at every setting of a session, kept in it: a report
-over many cells then reads no recording."""
+"""How often events of the workload happened in every cell of a session, kept in it."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-import msgspec
 import numpy as np
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.base.errors import InputError, SessionError
+from profdiff.profile.cell import Cell
 from profdiff.profile.events.counts import (
     Beginnings,
     EventCount,
     Spread,
-    addresses_of,
     beginnings,
     event_counts,
 )
 from profdiff.profile.events.table import by_name, digest, events
-from profdiff.profile.kept_functions import fingerprint, fits
-from profdiff.profile.runs import median_run, paired
-from profdiff.profile.self_counts import exact_collector
-from profdiff.session import inlines
-from profdiff.session.points import Setting, settings
+from profdiff.profile.kept_cells import KeptCells, Sums, fingerprint
+from profdiff.profile.runs import median_run
 from profdiff.session.session import Session
-from profdiff.symbolization import column_file
 
-FORMAT = 1
-_FILE = "symbols/events.npz"
-_DTYPES: dict[str, np.dtype[np.generic]] = {
-    "format": np.dtype(np.uint32),
-    "runs": np.dtype(np.uint8),
-    "table": np.dtype(np.uint8),
-    "labels": np.dtype(np.uint8),
-    "events": np.dtype(np.uint8),
-    "point": np.dtype(np.int64),
-    "state": np.dtype(np.uint32),
-    "known": np.dtype(np.bool_),
-    "counts": np.dtype(np.int64),
-    "interrupts": np.dtype(np.int64),
-    "way": np.dtype(np.uint8),
-    "inlined": np.dtype(np.bool_),
-    "looked_up": np.dtype(np.bool_),
-    "beside": np.dtype(np.int64),
-    "beside_known": np.dtype(np.bool_),
-}
-# Settings and states by kernels and events: far more than a session of 10,000 runs has.
-_MOST_COUNTS = 1 << 24
+# Cells by kernels and events: far more than a session of 10,000 runs has.
+_MAX_COUNTS = 1 << 24
 
 
-class Told(NamedTuple):
-    """How events that are known are told, as an ``EventCount`` has it: ``way``, uint8[..., E], the
-    number of an event's way; ``inlined`` and ``looked_up``, bool[..., E]; ``beside``,
-    int64[..., E, 3], where ``beside_known``, bool[..., E]."""
+class Here(NamedTuple):
+    """What is kept of K kernels and E events in one cell: ``known``, bool[K, E]; ``counts``,
+    int64[K, E, 3], as a ``Spread`` has them; ``interrupts``, int64[K], the most that came in a run.
+    How events that are known are told, as an ``EventCount`` has it: ``way``, uint8[K, E], the
+    number of an event's way; ``inlined`` and ``looked_up``, bool[K, E]; ``beside``,
+    int64[K, E, 3], where ``beside_known``, bool[K, E]."""
 
+    known: NDArray[np.bool_]
+    counts: NDArray[np.int64]
+    interrupts: NDArray[np.int64]
     way: NDArray[np.uint8]
     inlined: NDArray[np.bool_]
     looked_up: NDArray[np.bool_]
     beside: NDArray[np.int64]
     beside_known: NDArray[np.bool_]
 
+    @staticmethod
+    def empty(kernels: int) -> "Here":
+        """Nothing is known."""
+        shape = kernels, len(events())
+        known, counts = np.zeros(shape, np.bool_), np.zeros((*shape, 3), np.int64)
+        return Here(
+            known=known,
+            counts=counts,
+            interrupts=np.zeros(kernels, np.int64),
+            way=np.zeros(shape, np.uint8),
+            inlined=known.copy(),
+            looked_up=known.copy(),
+            beside=counts.copy(),
+            beside_known=known.copy(),
+        )
 
-class Here(NamedTuple):
-    """What is kept of K kernels and E events at one setting in one state: ``known``, bool[K, E];
-    ``counts``, int64[K, E, 3], as a ``Spread`` has them; ``interrupts``, int64[K], the most that
-    came in a run; ``told``, of [K, E]."""
-
-    known: NDArray[np.bool_]
-    counts: NDArray[np.int64]
-    interrupts: NDArray[np.int64]
-    told: Told
+    def set(self, kernel: int, event: int, count: EventCount) -> None:
+        """Tell one event of a kernel."""
+        at = kernel, event
+        self.known[at], self.counts[at] = True, count.own
+        self.way[at] = events()[event].ways.index(count.way)
+        self.inlined[at], self.looked_up[at] = count.inlined, count.looked_up
+        if count.beside is not None:
+            self.beside[at], self.beside_known[at] = count.beside, True
 
     def spread(self, kernel: int, event: int) -> Spread | None:
         """None where it is not known."""
@@ -81,220 +73,112 @@ class Here(NamedTuple):
         return Spread(*self.counts[kernel, event].tolist())
 
 
-class KeptEvents(msgspec.Struct, frozen=True):
-    """The file. ``runs``: of which runs it is (``fingerprint``), and ``table``: by which one
-    (``digest``); ``events``: their names. Row s is
-    of the setting ``point[s]`` in the state ``state[s]``: ``known``, bool[S, K, E], ``counts``,
-    int64[S, K, E, 3], ``interrupts``, int64[S, K], and ``told``, of [S, K, E], as ``Here`` has
-    them."""
+class KeptEvents(KeptCells, frozen=True):
+    """``table``: by which table (``digest``); ``events``: their names. The others are of S cells,
+    as ``Here`` has them of one."""
 
-    runs: str
+    NAME: ClassVar[str] = "events"
+    SHAPES: ClassVar[Mapping[str, Sequence[int | str]]] = {
+        **KeptCells.SHAPES,
+        **dict.fromkeys(
+            ("known", "way", "inlined", "looked_up", "beside_known"), ("point", "labels", "events")
+        ),
+        **dict.fromkeys(("counts", "beside"), ("point", "labels", "events", 3)),
+        "interrupts": ("point", "labels"),
+    }
+
     table: str
-    labels: Sequence[str]
-    events: Sequence[str]
-    point: NDArray[np.int64]
-    state: NDArray[np.uint32]
+    events: list[str]
     known: NDArray[np.bool_]
     counts: NDArray[np.int64]
     interrupts: NDArray[np.int64]
-    told: Told
-    #: whether inlined copies of the events' functions are counted on all kernels
-    copies: bool = True
+    way: NDArray[np.uint8]
+    inlined: NDArray[np.bool_]
+    looked_up: NDArray[np.bool_]
+    beside: NDArray[np.int64]
+    beside_known: NDArray[np.bool_]
 
-    @staticmethod
-    def of(session: Session) -> "KeptEvents | None":
-        """Those of a session; None without a file that fits its runs, and where it is damaged."""
-        if session.manifest.events is None:
-            return None
-        try:
-            kept = session.loaded(KeptEvents.load, session.manifest.events)
-        except SessionError:
-            return None
-        own = kept.table == digest() and fits(session, kept.runs, kept.labels)
-        return replace(kept, copies=inlines.all_shown(session.compared)) if own else None
+    def fits(self, session: Session) -> bool:
+        return self.table == digest() and super().fits(session)
+
+    def check(self) -> None:
+        super().check()
+        if len(set(self.events)) != len(self.events):
+            raise ValueError("an event twice")
+        most = self.way.max(axis=(0, 1), initial=0).tolist()
+        for name, number in zip(self.events, most, strict=True):
+            if (event := by_name().get(name)) and number >= len(event.ways):
+                raise ValueError(f"{name} has no way {number}")
 
     def at(self, point: int, state: int = 0) -> Here | None:
         """At the setting with that point in a state; None where nothing is."""
-        where = np.flatnonzero((self.point == point) & (self.state == state))
-        if not len(where):
-            return None
-        row = int(where[0])
-        told = Told(*(column[row] for column in self.told))
-        return Here(self.known[row], self.counts[row], self.interrupts[row], told)
-
-    def states(self, point: int) -> list[int]:
-        """The varied states that the setting with that point was seen in."""
-        return sorted({int(one) for one in self.state[self.point == point]} - {0})
+        row = self.row(point, state)
+        return None if row is None else Here(*(getattr(self, name)[row] for name in Here._fields))
 
     def event_counts(self, here: Here, label: str) -> dict[str, EventCount]:
         """What ``counts.event_counts`` has of a kernel."""
         kernel = self.labels.index(label)
-        of_kernel = [column[kernel].tolist() for column in (here.known, here.counts, *here.told)]
         found = {}
-        for name, known, own, *told in zip(self.events, *of_kernel, strict=True):
-            if known and (event := by_name().get(name)):
-                way, inlined, looked_up, beside, beside_known = told
+        for place, name in enumerate(self.events):
+            own, event = here.spread(kernel, place), by_name().get(name)
+            if own and event:
+                at = kernel, place
                 found[name] = EventCount(
-                    way=event.ways[way],
-                    own=Spread(*own),
-                    beside=Spread(*beside) if beside_known else None,
-                    inlined=inlined,
-                    looked_up=looked_up,
+                    way=event.ways[int(here.way[at])],
+                    own=own,
+                    beside=Spread(*here.beside[at].tolist()) if here.beside_known[at] else None,
+                    inlined=bool(here.inlined[at]),
+                    looked_up=bool(here.looked_up[at]),
                 )
         return found
 
-    def save(self, path: Path) -> None:
-        """Write it whole or not at all. Raises OSError."""
-        columns: column_file.Columns = {
-            "format": np.array([FORMAT], np.uint32),
-            "runs": column_file.of_texts([self.runs]),
-            "table": column_file.of_texts([self.table]),
-            "labels": column_file.of_texts(self.labels),
-            "events": column_file.of_texts(self.events),
-            "point": self.point,
-            "state": self.state,
-            "known": self.known.reshape(-1),
-            "counts": self.counts.reshape(-1),
-            "interrupts": self.interrupts.reshape(-1),
-            **{name: one.reshape(-1) for name, one in self.told._asdict().items()},
-        }
-        column_file.write(path, columns)
 
-    @staticmethod
-    def load(path: Path) -> "KeptEvents":
-        """Read what ``save`` wrote. Safe for a file from a stranger. Raises SessionError when it is
-        missing, damaged or of another version."""
-        return column_file.load(path, _decode, _DTYPES)
+class EventSums(Sums):
+    """How often events happened, counted cell by cell."""
 
+    kept = KeptEvents
 
-def keep(session: Session) -> None:
-    """Count the events of every setting of a session that counts exactly, and write them into it if
-    any are known; the caller has locked it. Raises SessionError, OSError."""
-    collector = exact_collector(session)
-    if collector is None or KeptEvents.of(session) is not None:
-        return
-    ran = {
-        (run.point, run.state)
-        for run in session.manifest.runs
-        if run.collector == collector and run.failure is None
-    }
-    chosen = [
-        (setting, state)
-        for setting in settings(session.manifest)
-        for state in sorted({state for point, state in ran if point == setting.point})
-    ]
-    labels = [one.label for one in session.compared]
-    if not 0 < len(chosen) * len(labels) * len(events()) <= _MOST_COUNTS:
-        return
-    found = [_of_kernel(session, collector, label, chosen) for label in labels]
-    known, counts, told = _columns([counts for counts, _ in found])
-    if not known.any():
-        return
-    made = KeptEvents(
-        runs=fingerprint(session),
-        table=digest(),
-        labels=labels,
-        events=[one.name for one in events()],
-        point=np.array([setting.point for setting, _ in chosen], np.int64),
-        state=np.array([state for _, state in chosen], np.uint32),
-        known=known,
-        counts=counts,
-        interrupts=np.array([interrupts for _, interrupts in found], np.int64).T,
-        told=told,
-    )
-    session.write(_FILE, made.save)
-    session.save(msgspec.structs.replace(session.manifest, events=_FILE))
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._found: dict[tuple[int, int], Here] = {}
+        self._begins: dict[str, Beginnings] = {}
 
+    def add(self, cell: Cell) -> None:
+        """What is damaged costs its own events alone."""
+        here = self._found[cell.setting.point, cell.state] = Here.empty(len(cell.runs))
+        for kernel, (label, (_, long)) in enumerate(cell.runs.items()):
+            came = [run.instructions.interrupts or 0 for run in long if run.instructions]
+            here.interrupts[kernel] = max(came, default=0)
+            with suppress(InputError, SessionError):
+                counts = self._counts(cell, label) if long else {}
+                for place, event in enumerate(events()):
+                    if one := counts.get(event.name):
+                        here.set(kernel, place, one)
 
-def _of_kernel(
-    session: Session, collector: str, label: str, chosen: Sequence[tuple[Setting, int]]
-) -> tuple[list[Mapping[str, EventCount]], list[int]]:
-    """What is known of a kernel in each chosen setting and state, and the most interrupts that came
-    in a run. What is damaged costs its own events alone."""
-    counts: list[Mapping[str, EventCount]] = []
-    interrupts: list[int] = []
-    begins: Beginnings | None = None
-    for setting, state in chosen:
-        known: Mapping[str, EventCount] = {}
-        runs = paired(session, label, collector, setting, state)
-        long = runs[1]
-        with suppress(InputError, SessionError):
-            if long and begins is None:
-                begins = beginnings(session, long[0])
-            if long and begins:
-                addresses = addresses_of(session, runs)
-                # A varied state is told by its first run.
-                picked = 0 if state else median_run(addresses.counts[:, :, 0].sum(axis=0))
-                known = event_counts(session, long[0], addresses, begins, picked)
-        counts.append(known)
-        came = [run.instructions.interrupts or 0 for run in long if run.instructions]
-        interrupts.append(max(came, default=0))
-    return counts, interrupts
+    def _counts(self, cell: Cell, label: str) -> Mapping[str, EventCount]:
+        first = cell.runs[label][1][0]
+        if label not in self._begins:
+            self._begins[label] = beginnings(self.session, first)
+        begins = self._begins[label]
+        if not begins:
+            return {}
+        addresses = cell.addresses(label)
+        # A varied state is told by its first run.
+        picked = 0 if cell.state else median_run(addresses.counts[:, :, 0].sum(axis=0))
+        return event_counts(self.session, first, addresses, begins, picked)
 
-
-def _columns(
-    found: Sequence[Sequence[Mapping[str, EventCount]]],
-) -> tuple[NDArray[np.bool_], NDArray[np.int64], Told]:
-    """``known``, ``counts`` and ``told`` of what is known by kernel, and by setting and state."""
-    shape = len(found[0]), len(found), len(events())
-    known, counts = np.zeros(shape, np.bool_), np.zeros((*shape, 3), np.int64)
-    told = Told(
-        way=np.zeros(shape, np.uint8),
-        inlined=np.zeros(shape, np.bool_),
-        looked_up=np.zeros(shape, np.bool_),
-        beside=np.zeros_like(counts),
-        beside_known=np.zeros(shape, np.bool_),
-    )
-    for kernel, of_kernel in enumerate(found):
-        for row, here in enumerate(of_kernel):
-            for place, event in enumerate(events()):
-                if one := here.get(event.name):
-                    at = row, kernel, place
-                    known[at], counts[at] = True, one.own
-                    told.way[at] = event.ways.index(one.way)
-                    told.inlined[at], told.looked_up[at] = one.inlined, one.looked_up
-                    if one.beside is not None:
-                        told.beside[at], told.beside_known[at] = one.beside, True
-    return known, counts, told
-
-
-def _decode(columns: column_file.Columns) -> KeptEvents:
-    """Raises ValueError, LookupError where columns do not fit."""
-    column_file.check_format(columns, FORMAT)
-    labels, names = (column_file.texts(columns[name]) for name in ("labels", "events"))
-    if len(set(labels)) != len(labels) or len(set(names)) != len(names):
-        raise ValueError("a label or an event twice")
-    point, state = columns["point"], columns["state"]
-    if len(state) != len(point):
-        raise ValueError("state has not as many rows as point")
-    shape = len(point), len(labels), len(names)
-    told = _decoded_told(columns, shape, names)
-    return KeptEvents(
-        runs=column_file.texts(columns["runs"])[0],
-        table=column_file.texts(columns["table"])[0],
-        labels=labels,
-        events=names,
-        point=point.astype(np.int64),
-        state=state.astype(np.uint32),
-        known=columns["known"].reshape(shape).astype(np.bool_),
-        counts=columns["counts"].reshape(*shape, 3).astype(np.int64),
-        interrupts=columns["interrupts"].reshape(shape[:2]).astype(np.int64),
-        told=told,
-    )
-
-
-def _decoded_told(
-    columns: column_file.Columns, shape: tuple[int, int, int], names: Sequence[str]
-) -> Told:
-    """Raises ValueError where columns do not fit."""
-    way = columns["way"].reshape(shape).astype(np.uint8)
-    most = way.max(axis=(0, 1), initial=0).tolist()
-    for name, number in zip(names, most, strict=True):
-        if (event := by_name().get(name)) and number >= len(event.ways):
-            raise ValueError(f"{name} has no way {number}")
-    inlined, looked_up, beside_known = (
-        columns[name].reshape(shape).astype(np.bool_)
-        for name in ("inlined", "looked_up", "beside_known")
-    )
-    beside = columns["beside"].reshape(*shape, 3).astype(np.int64)
-    return Told(way, inlined, looked_up, beside, beside_known)
+    def sum(self) -> KeptEvents | None:
+        found, labels = list(self._found.values()), [one.label for one in self.session.compared]
+        if len(found) * len(labels) * len(events()) > _MAX_COUNTS:
+            return None
+        if not any(here.known.any() for here in found):
+            return None
+        return KeptEvents(
+            runs=fingerprint(self.session),
+            table=digest(),
+            labels=labels,
+            events=[one.name for one in events()],
+            point=np.array([point for point, _ in self._found], np.int64),
+            state=np.array([state for _, state in self._found], np.uint32),
+            **{name: np.stack([getattr(one, name) for one in found]) for name in Here._fields},
+        )

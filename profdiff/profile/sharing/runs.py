@@ -11,8 +11,8 @@ from profdiff.collectors.sharing.lines import SharedLines
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.chain_functions import ChainFunctions
 from profdiff.profile.function_identity import Function
-from profdiff.profile.kept_accesses import known_accesses
 from profdiff.profile.kept_chains import chains_of
+from profdiff.profile.kept_code import ACCESSES
 from profdiff.profile.runs import median_run
 from profdiff.profile.sharing.lines import Code, named_sums
 from profdiff.profile.sharing.locks import Locks
@@ -110,7 +110,7 @@ def _of_runs(session: Session, kernel: Kernel, runs: list[Run]) -> KernelLines:
         chains = chains_of(session, run, places)
         if number == picked:
             executed = Addresses(places, chains, lines.executed, (), _no_counts)
-            accesses, missing = known_accesses(session, run, executed)
+            accesses, missing = ACCESSES.known(session, run, executed)
         found.append(rows_of(lines, accesses, chains, Programs(_files(session), lines, places)))
     (functions, rows), *others = found
     differ = _differ(functions, rows, others)

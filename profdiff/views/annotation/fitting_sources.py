@@ -39,5 +39,5 @@ def _chains(functions: KernelFunctions) -> Iterator[Chains]:
     """All that is known of where a kernel's code is from."""
     for part in functions.parts:
         yield part.addresses.chains
-    if functions.known.code is not None:
-        yield functions.known.code.chains
+    if functions.known.part is not None:
+        yield functions.known.part.chains

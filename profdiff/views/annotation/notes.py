@@ -5,13 +5,14 @@ from collections.abc import Container, Sequence
 import numpy as np
 
 from profdiff.profile.code.alignment import AlignedPlace, KernelSide
-from profdiff.profile.kept_code import KnownCode
+from profdiff.profile.kept_code import Known
+from profdiff.symbolization.kernel_code import KernelCode
 
 
 def notes_of(
     in_kernel: bool,
     labels: Sequence[str],
-    known: Sequence[KnownCode],
+    known: Sequence[Known[KernelCode]],
     sources: Container[str],
     sides: Sequence[KernelSide],
     places: Sequence[AlignedPlace],
@@ -25,7 +26,7 @@ def notes_of(
     for label, code, one in zip(labels, known, sides, strict=True):
         if not one.code.count.any():
             notes.append(f"{label} executed nothing of it")
-        if code.code is None and in_kernel:
+        if code.part is None and in_kernel:
             notes.append(f"{label}: only code that executed is shown ({code.missing})")
     notes += [f"perhaps renamed: the code of {title} is like it" for title in renamed]
     if any(label in sources for label in labels):

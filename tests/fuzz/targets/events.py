@@ -8,7 +8,7 @@ from fuzz.structured import in_npz
 from fuzz.target import Target
 from profdiff.base.errors import SessionError
 from profdiff.evidence.kept_events import cell_events
-from profdiff.profile.events.kept import KeptEvents, Told
+from profdiff.profile.events.kept import KeptEvents
 from profdiff.profile.events.table import events
 from profdiff.session.points import Setting
 
@@ -32,13 +32,11 @@ def _seeds() -> list[bytes]:
         known=np.ones(shape, np.bool_),
         counts=counts,
         interrupts=np.zeros(shape[:2], np.int64),
-        told=Told(
-            way=np.zeros(shape, np.uint8),
-            inlined=np.zeros(shape, np.bool_),
-            looked_up=np.ones(shape, np.bool_),
-            beside=counts,
-            beside_known=np.ones(shape, np.bool_),
-        ),
+        way=np.zeros(shape, np.uint8),
+        inlined=np.zeros(shape, np.bool_),
+        looked_up=np.ones(shape, np.bool_),
+        beside=counts,
+        beside_known=np.ones(shape, np.bool_),
     ).save(file)
     return [file.read_bytes()]
 
