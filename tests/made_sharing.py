@@ -12,8 +12,8 @@ from synthetic import KERNEL_BASE, chains, manifest
 
 from profdiff.collectors.sharing import lines as files
 from profdiff.collectors.sharing.lines import SharedLines
+from profdiff.evidence.sharing import SharingRow, SharingTable
 from profdiff.profile.sharing.runs import KernelLines, rows_of
-from profdiff.profile.sharing.table import SharingRow, SharingTable
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 

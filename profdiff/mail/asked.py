@@ -2,8 +2,8 @@
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
+from profdiff.topics.sharing.measure import Lines
 from profdiff.topics.types.measure import Accesses
-from profdiff.views.sharing.records import SharingDocument
 
 
 def types(findings: Findings) -> Accesses:
@@ -14,17 +14,16 @@ def types(findings: Findings) -> Accesses:
         raise InputError(f"--types: {error}") from error
 
 
-def sharing(findings: Findings, *, wanted: bool) -> SharingDocument | None:
+def sharing(findings: Findings, *, wanted: bool) -> Lines | None:
     """The lines that change hands, at the findings' setting if they were recorded there: if
     ``wanted``, or where nothing else was recorded. Raises InputError where somebody wants them and
     no run recorded them, SessionError."""
     from profdiff.profile.sharing.recorded import is_all
-    from profdiff.views.sharing.making import build_near
 
     if findings.session is None or not (wanted or is_all(findings.manifest)):
         return None
     try:
-        return build_near(findings.session, findings.setting)
+        return Lines.near(findings.session, findings.setting)
     except InputError as error:
         if wanted:
             raise InputError(f"--sharing: {error}") from error

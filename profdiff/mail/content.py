@@ -29,13 +29,13 @@ from profdiff.mail.letter import (
 from profdiff.mail.reproducer import Reproducer
 from profdiff.profile.sharing.recorded import is_all
 from profdiff.session.held import held
+from profdiff.topics.sharing.measure import Lines
 from profdiff.topics.types.measure import Accesses
 from profdiff.views.bisection import sentences
 from profdiff.views.blame import Blame
 from profdiff.views.claims import checklist
 from profdiff.views.claims.claim import claim
 from profdiff.views.results import states, time_split
-from profdiff.views.sharing.records import SharingDocument
 
 _MARKS = "profdiff.h"
 _NO_MARKS = ("PROFDIFF_START()", "PROFDIFF_STOP()", "PROFDIFF_OP()")
@@ -60,7 +60,7 @@ class Wishes:
     checklist: bool = False
     blame: Blame | None = None
     types: Accesses | None = None
-    sharing: SharingDocument | None = None
+    sharing: Lines | None = None
 
 
 def about(findings: Findings) -> str:
@@ -227,12 +227,12 @@ def _time(findings: Findings, kernel: str) -> list[str]:
     return [one.sentence for one in found if one.label == kernel and one.less_than_half]
 
 
-def _sharing(kernel: str, document: SharingDocument | None) -> Section:
+def _sharing(kernel: str, lines: Lines | None) -> Section:
     """The lines that change hands, of a kernel for which they are known."""
-    if document is None:
+    if lines is None:
         return Section("", [])
-    known = kernel if kernel in document.labels else document.labels[-1]
-    return Section("", sharing.parts(document, known))
+    known = kernel if kernel in lines.labels else lines.labels[-1]
+    return Section("", sharing.parts(lines, known))
 
 
 def _functions(findings: Findings, kernel: str, top: int) -> Section:

@@ -1,164 +1,121 @@
 """The lines that change hands between vCPUs: one sentence, a table, and what else lies in them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
 
 from profdiff.base import units
-from profdiff.forms.columns import Block, Column, draw
+from profdiff.evidence.sharing import SharingRow
+from profdiff.forms.columns import Block
+from profdiff.forms.text import drawn, signs
 from profdiff.mail.letter import Notes, Part, Prose
 from profdiff.mail.tables import WIDTH, table
-from profdiff.reports.sharing import locks
-from profdiff.reports.sharing.bystanders import changed
-from profdiff.reports.sharing.numbers import ABOUT, UNSURE, Numbers
-from profdiff.reports.sharing.rows import LEAST, is_small, kind
-from profdiff.reports.sharing.sentences import NOTHING, sentence
-from profdiff.views.sharing.records import Change, Row, SharingDocument, Sums
+from profdiff.shapes.selected import selected
+from profdiff.shapes.table import ABOUT, UNKNOWN, Cell, Section
+from profdiff.topics.sharing.measure import LEAST, Lines
+from profdiff.topics.sharing.sentences import NOTHING, bound, sentence
+from profdiff.topics.sharing.shapes import Tables
 
-_MOST, _READS = 6, 4
+_ROWS, _READS = 6, 4
 # Of a line, so many fields beside the one that is named are told.
 _BESIDE = 4
 # Names are not to be longer than a line.
 _LONGEST = 40
-_MEANS = {UNSURE: "?: not certain", ABOUT: "~: at least the sign is certain"}
+_MEANS = {UNKNOWN: "?: not certain", ABOUT: "~: at least the sign is certain"}
+_COVERS = (
+    "transfers: if the vCPUs take turns after each operation; misses: fetches and upgrades of a "
+    "coherence protocol"
+)
+_KIND = "; kind: true if a vCPU accesses what another one writes"
 
 
-def said(document: SharingDocument) -> str:
+def said(lines: Lines) -> str:
     """The sentence, with words that fit into lines."""
-    words = sentence(document, Numbers.of(document, None)).split()
+    words = sentence(lines).split()
     return " ".join(units.shorten(word, _LONGEST) for word in words)
 
 
-def parts(document: SharingDocument, label: str) -> list[Part]:
+def parts(lines: Lines, label: str) -> list[Part]:
     """The lines of the base and of another kernel. What changed for certain comes first; sums have
     no difference but that of all."""
-    told = said(document)
+    told = said(lines)
     if told == NOTHING:
         return [Prose(told)]
-    drawing = _Drawing(document, label)
-    blocks = drawing.blocks()
-    with_kind = any("kind" in block.shown for block in blocks)
-    found: list[Part] = [Prose(told), *map(table, blocks)]
-    found.append(Notes(list(drawing.notes(with_kind=with_kind))))
-    bound = locks.bound(document)
-    return [*found, Prose(bound)] if bound else found
+    labels = list(dict.fromkeys((lines.labels[0], label)))
+    shown = [row for row in lines.rows if not lines.is_small(row)][:_ROWS]
+    blocks = _rows(lines, labels)
+    kinds = any("kind" in block.shown for block in blocks)
+    notes = [f"{_COVERS}{_KIND if kinds else ''}", *_notes(lines, shown, labels)]
+    tables = map(table, [*blocks, *_reads(lines, labels)])
+    held = bound(lines)
+    return [Prose(told), *tables, Notes(notes), *([Prose(held)] if held else [])]
 
 
-class _Drawing:
-    def __init__(self, document: SharingDocument, label: str) -> None:
-        self._document, self._label = document, label
-        self._base = document.labels[0]
-        self._numbers = Numbers.of(document, None)
-        rows = document.rows
-        if self._numbers.per_op:
-            rows = [row for row in rows if not is_small(row, self._numbers.ops)]
-        self._shown = rows[:_MOST]
+def _rows(lines: Lines, labels: list[str]) -> list[Block]:
+    """Rows, the rest, and the sum."""
+    section = Section(name="", title="", tables=[Tables(lines, labels).rows()])
+    (found,) = selected(section, _ROWS).tables
+    names, data = found.index("names"), found.index("data")
+    # Differences need their ends, which are not drawn.
+    chosen = [
+        number
+        for number, column in enumerate(found.columns)
+        if column.name.startswith(("transfers", "misses")) or column.name == "kind"
+    ]
+    columns = [
+        replace(column, spare=2) if column.name == "misses_delta" else column
+        for column in (found.columns[number] for number in chosen)
+    ]
 
-    def blocks(self) -> list[Block]:
-        """Rows, the rest, and the sum; and what is read beside them."""
-        base, label = self._base, self._label
-        alone = label == base
-        columns: list[Column] = []
-        for number, group in enumerate(("transfers", "misses")):
-            columns.append(Column(base, group=group))
-            if not alone:
-                columns.append(Column(label, group=group))
-                columns.append(Column("delta", group=group, spare=2 * number))
-        columns += [Column("kind", spare=1), Column("data", name=True)]
-        body = [self._row(row) for row in self._shown]
-        total = self._document.total
-        tail = [[*self._cells(total.kernels, total.changes), "", "all lines"]]
-        hidden = len(self._document.rows) - len(self._shown)
-        if hidden:
-            tail.insert(0, [*self._rest(), "", units.counted(hidden, "smaller row")])
-        cells = [cell for row in [*body, *tail] for cell in row]
-        signs = [
-            means for sign, means in _MEANS.items() if any(cell.startswith(sign) for cell in cells)
-        ]
-        each = " per op" if self._numbers.per_op else ""
-        title = f"Lines that change hands{each}{''.join(f'; {one}' for one in signs)}:"
-        return [*draw(title, columns, body, WIDTH, tail), *self._bystanders()]
+    def cut(row: Sequence[Cell], name: Cell) -> list[Cell]:
+        return [*(row[number] for number in chosen), name]
 
-    def _bystanders(self) -> list[Block]:
-        """What is read beside what others write, on lines that do not depend on the schedule, where
-        that differs most."""
-        labels = list(dict.fromkeys((self._base, self._label)))
-        every = changed(self._document, self._label, self._numbers)
-        found = [one for one in every if abs(one.more) >= LEAST]
-        if not found:
-            return []
-        columns = [*map(Column, labels)]
-        if len(labels) > 1:
-            columns.append(Column("delta"))
-        columns += [Column("read", name=True), Column("on the line of", name=True)]
-        body = []
-        for _, row, read in found[:_READS]:
-            cells = [self._numbers.count(label, read.reads[label]) for label in labels]
-            if len(labels) > 1:
-                cells.append(self._numbers.delta(self._base, self._label, read.reads))
-            body.append([*cells, read.data.title, row.data.title])
-        each = " per op" if self._numbers.per_op else ""
-        title = f"Reads of bytes that nobody writes, on lines that others write{each}:"
-        return draw(title, columns, body, WIDTH)
+    hidden = len(lines.rows) - len(found.rows)
+    sums = [cut(row, row[names]) for row in found.sums]
+    if hidden:
+        sums[0][-1] = units.counted(hidden, "smaller row")
+    part = replace(
+        found,
+        columns=[*columns, found.columns[names]],
+        rows=[cut(row, row[data]) for row in found.rows],
+        sums=sums,
+        names=0,
+    )
+    there = signs(part)
+    meanings = "".join(f"; {means}" for sign, means in _MEANS.items() if sign in there)
+    return drawn(part, f"Lines that change hands{_each(lines)}{meanings}:", WIDTH)
 
-    def notes(self, *, with_kind: bool) -> Iterator[str]:
-        """What words mean; which functions miss the lines, and what else lies in them."""
-        meant = (
-            "transfers: if the vCPUs take turns after each operation; misses: fetches and upgrades "
-            "of a coherence protocol"
-        )
-        kinds = "; kind: true if a vCPU accesses what another one writes"
-        yield f"{meant}{kinds if with_kind else ''}"
-        for row in self._shown:
-            told = [*self._missing(row), *self._beside(row)]
-            if told:
-                yield f"{units.shorten(row.data.title, _LONGEST)}: {'; '.join(told)}"
 
-    def _missing(self, row: Row) -> Iterator[str]:
-        least = LEAST * max((sum(one.misses.values()) for one in row.functions), default=0)
-        some = [one for one in row.functions if sum(one.misses.values()) >= least]
-        functions = [one.within[0] if one.within else one.name for one in some]
-        named = [units.shorten(one, _LONGEST) for one in dict.fromkeys(functions)]
-        if named:
-            yield f"missed by {units.few(named, 2)}"
+def _reads(lines: Lines, labels: list[str]) -> list[Block]:
+    """What is read beside what others write, on lines that do not depend on the schedule, where
+    that differs most."""
+    changed = lines.reads_changed(lines.labels.index(labels[-1]))
+    found = [(one.row, one.read) for one in changed if abs(one.more) >= LEAST][:_READS]
+    title = f"Reads of bytes that nobody writes, on lines that others write{_each(lines)}:"
+    return drawn(Tables(lines, labels).reads(found), title, WIDTH) if found else []
 
-    def _beside(self, row: Row) -> Iterator[str]:
-        """The fields that are accessed in the row's line, where one alone is known."""
-        for label in dict.fromkeys((self._base, self._label)):
-            line = row.kernels[label].line
-            least = LEAST * self._numbers.ops[label]
-            fields = [
-                one for one in (line.fields if line else []) if sum(one.loads + one.stores) >= least
-            ]
-            names = dict.fromkeys(one.name for one in fields if one.name)
-            others = [units.shorten(one, _LONGEST) for one in names if one != row.data.title]
-            if others:
-                yield f"on {label} its line also has {units.few(others, _BESIDE)}"
 
-    def _row(self, row: Row) -> list[str]:
-        labels = [self._base, self._label]
-        return [*self._cells(row.kernels, row.changes), kind(row, labels), row.data.title]
+def _each(lines: Lines) -> str:
+    return " per op" if lines.per_op else ""
 
-    def _cells(self, kernels: dict[str, Sums], changes: dict[str, Change]) -> list[str]:
-        cells = []
-        for measure in ("transfers", "misses"):
-            counts = {label: getattr(one, measure) for label, one in kernels.items()}
-            cells.append(self._numbers.count(self._base, counts[self._base]))
-            if self._label != self._base:
-                cells.append(self._numbers.count(self._label, counts[self._label]))
-                delta = getattr(changes[self._label], measure)
-                if delta.delta is None:
-                    there = counts[self._base] or counts[self._label]
-                    cells.append(UNSURE if there else "0")
-                else:
-                    told = self._numbers.delta(self._base, self._label, counts)
-                    cells.append(f"{ABOUT if delta.low < delta.high else ''}{told}")
-        return cells
 
-    def _rest(self) -> list[str]:
-        cells = []
-        for measure in ("transfers", "misses"):
-            for label in dict.fromkeys((self._base, self._label)):
-                rows = (getattr(row.kernels[label], measure) for row in self._shown)
-                whole = getattr(self._document.total.kernels[label], measure)
-                cells.append(self._numbers.count(label, whole - sum(rows)))
-            cells += [""] * (self._label != self._base)
-        return cells
+def _notes(lines: Lines, rows: Sequence[SharingRow], labels: list[str]) -> Iterator[str]:
+    """Which functions miss the lines of each row, and what else lies in them."""
+    for row in rows:
+        most = max((sum(one.misses) for one in lines.missing(row)), default=0)
+        functions = lines.missed_in(row, LEAST * most)
+        named = list(dict.fromkeys(units.shorten(one, _LONGEST) for one in functions))
+        told = [f"missed by {units.few(named, 2)}"] if named else []
+        told += [words for label in labels if (words := _beside(lines, row, label))]
+        if told:
+            yield f"{units.shorten(lines.data(row), _LONGEST)}: {'; '.join(told)}"
+
+
+def _beside(lines: Lines, row: SharingRow, label: str) -> str:
+    """The fields that are accessed in the row's line on a kernel, where one alone is known."""
+    kernel = lines.labels.index(label)
+    line, least = row.sums[kernel].largest, LEAST * lines.ops[kernel]
+    fields = [one for one in (line.fields if line else []) if sum(one.loads + one.stores) >= least]
+    names = dict.fromkeys(lines.title(*one.named) for one in fields if one.named)
+    others = [units.shorten(one, _LONGEST) for one in names if one != lines.data(row)]
+    return f"on {label} its line also has {units.few(others, _BESIDE)}" if others else ""

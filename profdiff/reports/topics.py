@@ -63,6 +63,15 @@ def _accesses(subject: "OfSession", options: TopicOptions, absolute: bool) -> "S
     return of_accesses(accesses, absolute=absolute)
 
 
+def _lines(subject: "OfSession", options: TopicOptions, absolute: bool) -> "Section":
+    """Nothing else of the session is read."""
+    from profdiff.topics.sharing.measure import Lines
+    from profdiff.topics.sharing.shapes import of_lines
+
+    (session,) = subject.recording.sessions().values()
+    return of_lines(Lines.of(session, options.at, absolute=absolute))
+
+
 def _tables(name: str, build: _Build, options: TopicOptions) -> Sequence[Form]:
     """The forms of a topic that has tables."""
 
@@ -106,12 +115,6 @@ def _layout(_: TopicOptions) -> Sequence[Form]:
     return FORMS
 
 
-def _sharing(options: TopicOptions) -> Sequence[Form]:
-    from profdiff.reports.sharing.forms import forms
-
-    return forms(options.at)
-
-
 _KERNEL = "shows the kernel alone: leave --user-only out"
 TOPICS = {
     **{
@@ -132,7 +135,7 @@ TOPICS = {
     ),
     "sharing": ReportTopic(
         "which data lies in cache lines that change hands",
-        _sharing,
+        partial(_tables, "sharing", _lines),
         why=f"shows data of both sides: {_BOTH}",
     ),
 }

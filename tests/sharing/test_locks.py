@@ -8,6 +8,7 @@ import pytest
 from made_accesses import LOAD, STORE, Layout, Site
 from made_sharing import OPS, Hold, MadeLine, On
 from support import profdiff
+from tables import rows, tables
 
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.profile.sharing.locks import releases, taken_by
@@ -91,29 +92,26 @@ def test_what_is_held_is_by_lock_and_by_the_function_that_takes_it(tmp_path: Pat
     kernels = {"base": [lock(*holds)], "new": [lock(holds[0]._replace(instructions=60 * OPS))]}
     made.session(tmp_path / "held.profdiff", kernels, LAYOUTS, instructions=100 * OPS)
     said = profdiff("report", tmp_path / "held.profdiff", "--sharing", "--json", "-").stdout
-    document = json.loads(said)
-    assert [one["instructions"] for one in document["kernels"]] == [100 * OPS] * 2
+    every = {one["name"]: one for one in tables(json.loads(said), "sharing")}
+    recorded = rows(every["sharing-kernels"])
+    assert [one["instructions"] for one in recorded] == [100 * OPS] * 2
     held = [
-        (one["data"]["field"], one["function"], one["mode"], one["kernels"])
-        for one in document["held"]
+        (one["lock"], one["function"], one["held"], one["times"], one["instructions"])
+        for one in rows(every["sharing-locks"])
     ]
-    nothing = {"times": 0, "instructions": 0}
     assert held == [
         (
-            *("mmap_lock", "do_mmap", "exclusive"),
-            {
-                "base": {"times": OPS, "instructions": 30 * OPS},
-                "new": {"times": OPS, "instructions": 60 * OPS},
-            },
+            *("mm_struct.mmap_lock", "do_mmap", "alone"),
+            *({"base": OPS, "new": OPS}, {"base": 30 * OPS, "new": 60 * OPS}),
         ),
         (
-            *("mmap_lock", "", "shared"),
-            {"base": {"times": OPS, "instructions": 20 * OPS}, "new": nothing},
+            *("mm_struct.mmap_lock", "?", "with others"),
+            *({"base": OPS, "new": 0}, {"base": 20 * OPS, "new": 0}),
         ),
     ]
     text = profdiff("report", tmp_path / "held.profdiff", "--sharing", "--width", "130").stdout
-    rows = [line.split() for line in text.splitlines() if "mm_struct.mmap_lock" in line]
-    held_rows = [row for row in rows if "30.00" in row or "20.00" in row]
+    shown = [line.split() for line in text.splitlines() if "mm_struct.mmap_lock" in line]
+    held_rows = [row for row in shown if "30.00" in row or "20.00" in row]
     assert held_rows == [
         ["30.00", "60.00", "+30.00", "30%", "60%", "alone", "mm_struct.mmap_lock", "do_mmap"],
         ["20.00", "0.00", "-20.00", "20%", "0%", "with", "others", "mm_struct.mmap_lock", "?"],
@@ -208,21 +206,22 @@ def test_what_is_held_is_what_exact_counts_have_below_the_function(
     profdiff("report", session, "--sharing", "--json", tmp_path / "sharing.json")
     profdiff("report", session, "--json", tmp_path / "exact.json")
     document = json.loads((tmp_path / "sharing.json").read_text())
+    every = {one["name"]: one for one in tables(document, "sharing")}
     locked = [
         one
-        for one in document["held"]
-        if one["data"]["field"] == "mmap_lock" and one["mode"] == "exclusive"
+        for one in rows(every["sharing-locks"])
+        if one["lock"] == "mm_struct.mmap_lock" and one["held"] == "alone"
     ]
     (held,) = (one for one in locked if one["function"] == "vm_mmap_pgoff")
     exact = json.loads((tmp_path / "exact.json").read_text())
     functions = exact["metrics"][0]["functions"]
     (maps,) = (one for one in functions if one["name"] == "do_mmap")
     for label in ("old", "new"):
-        sums = held["kernels"][label]
         # A side that waited takes the lock in another function.
-        taken = sum(one["kernels"][label]["times"] for one in locked)
+        taken = sum(one["times"][label] for one in locked)
         assert taken == pytest.approx(2000, abs=3)
         inclusive = maps["total"][label] / 2000
         # A tick while the lock is held is 9 of each.
         # From the locked instruction to the call, and from its return to the release: some 45.
-        assert sums["instructions"] / sums["times"] == pytest.approx(inclusive + 45, abs=20)
+        each = held["instructions"][label] / held["times"][label]
+        assert each == pytest.approx(inclusive + 45, abs=20)

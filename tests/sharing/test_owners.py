@@ -10,8 +10,8 @@ from made_sharing import OPS, MadeLine, On
 from synthetic import KERNEL_BASE
 
 from profdiff.evidence.conditions import sharing_change
+from profdiff.evidence.sharing import SharingRow, SharingTable
 from profdiff.profile.sharing.names import Name
-from profdiff.profile.sharing.table import SharingRow, SharingTable
 
 HEAP = 0xFFFF_8880_0100_0000
 BOTH = frozenset({LOAD, STORE})

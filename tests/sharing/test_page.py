@@ -21,8 +21,8 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.one_setting import OneSetting
 from profdiff.reports.page import html
 from profdiff.reports.page import sharing as page_sharing
+from profdiff.reports.page.sharing_records import LineField
 from profdiff.session.session import Session
-from profdiff.views.sharing.records import FieldUse
 
 Lines = Mapping[str, Sequence[Sequence[MadeLine]]]
 FIGURES = "#sharing .contended"
@@ -182,8 +182,8 @@ def test_keys_open_and_close_a_row(opened: Page) -> None:
 def test_parts_of_a_field_are_one_box() -> None:
     """A lock of which some code writes a byte; neighbours without a name stay apart."""
 
-    def use(offset: int, size: int, name: str, stores: list[int]) -> FieldUse:
-        return FieldUse(offset=offset, size=size, name=name, loads=[0, 0], stores=stores)
+    def use(offset: int, size: int, name: str, stores: list[int]) -> LineField:
+        return LineField(offset=offset, size=size, name=name, loads=[0, 0], stores=stores)
 
     fields = [
         use(0, 1, "lock", [1, 1]), use(0, 4, "lock", [2, 0]), use(4, 4, "lock", [1, 1]),

@@ -13,13 +13,13 @@ from profdiff.base.errors import InputError, SessionError
 from profdiff.evidence.conditions.condition import Condition, MeasuredChange
 from profdiff.evidence.conditions.names import TRANSFERS
 from profdiff.evidence.findings import Findings
+from profdiff.evidence.sharing import Change, SharingRow, SharingTable
 from profdiff.profile.sharing.names import Name
 from profdiff.profile.sharing.recorded import has_lines
 from profdiff.profile.sharing.runs import lines_at
-from profdiff.profile.sharing.table import Cause, Change, SharingRow, SharingTable
 from profdiff.symbolization.data_accesses import DataAccesses
 
-_WHY: dict[Cause, str] = {
+_WHY: dict[str, str] = {
     "schedule": "lines are recycled, so transfers depend on the schedule",
     "runs": "the runs of a kernel differ",
 }
@@ -121,7 +121,7 @@ class SharingChanges:
         factor = 1 if condition.unit == "/op" else table.ops[0]
         base, other = (one * factor for one in per_op)
         ends = low * factor, high * factor
-        causes = sorted(summed.changes[kernel - 1].causes - {"unnamed"})
+        causes = [one for one in summed.changes[kernel - 1].causes if one in _WHY]
         labels = [one.kernel.label for one in table.kernels]
         missing = [
             one.kernel.label for one in (table.kernels[0], table.kernels[kernel]) if one.missing

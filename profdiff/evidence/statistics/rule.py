@@ -12,13 +12,15 @@ Quality = Literal["reliable", "robust-only", "partial"]
 
 class Verdict(StrEnum):
     """What may be said of a change; *exact*: every boot counted the same, and so did every state,
-    or nearly so; *depends on state*: they did not (``session.states``)."""
+    or nearly so; *depends on state*: they did not (``session.states``); *depends on the schedule*:
+    it is one number only if the vCPUs take the same turns."""
 
     EXACT = auto()
     CHANGED = auto()
     UNCHANGED = auto()
     UNSURE = auto()
     DEPENDS = "depends on state"
+    SCHEDULE = "depends on the schedule"
 
     @property
     def is_sure(self) -> bool:

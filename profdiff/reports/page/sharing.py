@@ -5,17 +5,18 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from profdiff.base.errors import InputError
+from profdiff.evidence.difference import Difference
 from profdiff.evidence.findings import Findings
+from profdiff.evidence.sharing import Change, SharingRow
 from profdiff.profile.sharing.recorded import has_lines
+from profdiff.profile.sharing.sums import LineUse, Sums
 from profdiff.reports.documents import session
 from profdiff.reports.page import sharing_records as records
 from profdiff.reports.page.element import element
-from profdiff.reports.sharing import locks
-from profdiff.reports.sharing.numbers import Numbers
-from profdiff.reports.sharing.rows import is_small, kind, verdict
-from profdiff.reports.sharing.sentences import sentence
-from profdiff.views.sharing.making import build_near
-from profdiff.views.sharing.records import Change, FieldUse, Line, Row, SharingDocument, Sums
+from profdiff.topics.sharing.measure import Lines, kind, verdict_word
+from profdiff.topics.sharing.sentences import bound, sentence
+from profdiff.topics.sharing.shapes import MIN_HELD
+from profdiff.views.record import by_label
 
 # Rows that a page has, what all may take, in bytes; and what each row keeps.
 MOST = 100
@@ -41,158 +42,185 @@ def page_sharing(findings: Findings) -> ShownSharing:
     if opened is None or not has_lines(opened.manifest):
         return _NOTHING
     try:
-        document = build_near(opened, findings.setting)
+        lines = Lines.near(opened, findings.setting)
     except InputError:
         return _NOTHING
     most = MOST
-    made = packed(document, most)
+    made = packed(lines, most)
     while len(text := element("held-sharing", session.encode(made))) > ROOM and most:
         most //= 2
-        made = packed(document, most)
-    said = sentence(document, Numbers.of(document, None))
-    return ShownSharing(records.HeldSharing(sentence=said, rows=len(made.rows)), text)
+        made = packed(lines, most)
+    return ShownSharing(records.HeldSharing(sentence=sentence(lines), rows=len(made.rows)), text)
 
 
-def packed(document: SharingDocument, most: int) -> records.PageSharing:
+def packed(lines: Lines, most: int) -> records.PageSharing:
     """The rows that are not small, at most so many."""
-    numbers = Numbers.of(document, None)
-    rows = document.rows
-    if numbers.per_op:
-        rows = [row for row in rows if not is_small(row, numbers.ops)]
-    shown = rows[:most]
-    total = document.total
+    shown = [row for row in lines.rows if not lines.is_small(row)][:most]
+    sums = lines.total.sums
+    held = [
+        lock
+        for lock in lines.locks
+        if any(lines.share(lock, kernel) >= MIN_HELD for kernel in range(len(lines.labels)))
+    ]
     return records.PageSharing(
         kernels=[
             records.SharingKernel(
-                label=one.label,
-                ops=one.ops,
-                by_vcpu=one.by_vcpu,
-                instructions=one.instructions,
+                label=one.kernel.label,
+                ops=one.lines.all_ops,
+                by_vcpu=one.lines.ops.tolist(),
+                instructions=instructions,
                 missing=one.missing,
             )
-            for one in document.kernels
+            for one, instructions in zip(lines.table.kernels, lines.instructions, strict=True)
         ],
-        per_op=numbers.per_op,
-        rows=[_row(row, shown, document.labels) for row in shown],
-        rest=len(document.rows) - len(shown),
-        transfers={label: total.kernels[label].transfers for label in document.labels},
-        misses={label: total.kernels[label].misses for label in document.labels},
-        changes=_changes(total.changes),
+        per_op=lines.per_op,
+        rows=[_row(lines, row, shown) for row in shown],
+        rest=len(lines.rows) - len(shown),
+        transfers=by_label(lines.labels, [one.transfers for one in sums]),
+        misses=by_label(lines.labels, [one.all_misses for one in sums]),
+        changes=_changes(lines, lines.total),
         locks=[
             records.HeldLock(
-                name=one.data.title,
-                function=one.function,
-                mode=one.mode,
-                instructions={label: sums.instructions for label, sums in one.kernels.items()},
-                unsure=one.unsure,
+                name=lines.title(one.lock.name, one.lock.name.among),
+                function=lines.function(one.lock.function),
+                mode=one.lock.mode,
+                instructions=by_label(lines.labels, one.instructions),
+                unsure=[
+                    label
+                    for label, sure in zip(lines.labels[1:], one.sure, strict=True)
+                    if not sure
+                ],
             )
-            for one in locks.shown(document)[:LOCKS]
+            for one in held[:LOCKS]
         ],
-        bound=locks.bound(document),
+        bound=bound(lines),
     )
 
 
-def _row(row: Row, rows: Sequence[Row], labels: Sequence[str]) -> records.SharedRow:
+def _row(lines: Lines, row: SharingRow, rows: Sequence[SharingRow]) -> records.SharedRow:
+    missing = lines.missing(row)
     return records.SharedRow(
-        name=row.data.title,
-        verdict=verdict(row),
-        kind=kind(row),
+        name=lines.data(row),
+        verdict=verdict_word(row),
+        kind=kind(row.sums),
         kernels={
-            label: _sums(row.kernels[label], kind(row, [label]), _drawn(row, rows, label))
-            for label in labels
+            label: _sums(row.sums[kernel], _drawn(lines, row, rows, kernel))
+            for kernel, label in enumerate(lines.labels)
         },
-        changes=_changes(row.changes),
+        changes=_changes(lines, row),
         functions=[
             records.SharedFunction(
-                name=one.name, within=one.within[0] if one.within else "", misses=one.misses
+                name=lines.function(one.function),
+                within=lines.function(one.within[0]) if one.within else "",
+                misses=by_label(lines.labels, one.misses),
             )
-            for one in row.functions[:FUNCTIONS]
+            for one in missing[:FUNCTIONS]
         ],
-        more=max(len(row.functions) - FUNCTIONS, 0),
+        more=max(len(missing) - FUNCTIONS, 0),
         bystanders=[
-            records.SharedReads(name=one.data.title, reads=one.reads)
-            for one in row.bystanders[:BYSTANDERS]
+            records.SharedReads(
+                name=lines.title(one.name), reads=by_label(lines.labels, one.counts)
+            )
+            for one in lines.table.reads(row)[:BYSTANDERS]
         ],
     )
 
 
-def _sums(one: Sums, told: str, line: records.DrawnLine | None) -> records.SharedSums:
+def _sums(one: Sums, line: records.DrawnLine | None) -> records.SharedSums:
     return records.SharedSums(
         transfers=one.transfers,
-        misses=one.misses,
+        misses=one.all_misses,
         read_fetches=one.read_fetches,
         write_fetches=one.write_fetches,
         upgrades=one.upgrades,
         lines=one.lines,
         locked=one.locked,
-        kind=told,
+        kind=kind([one]),
         line=line,
     )
 
 
-def _changes(changes: dict[str, Change]) -> dict[str, records.SharedChange]:
-    def delta(change: Change, measure: str) -> records.SharedDelta:
-        one = change.transfers if measure == "transfers" else change.misses
-        return records.SharedDelta(delta=one.delta, low=one.low, high=one.high)
+def _changes(lines: Lines, row: SharingRow) -> dict[str, records.SharedChange]:
+    def delta(change: Change, one: Difference) -> records.SharedDelta:
+        known = one.delta if change.sure else None
+        return records.SharedDelta(delta=known, low=one.low, high=one.high)
 
     return {
         label: records.SharedChange(
-            transfers=delta(one, "transfers"), misses=delta(one, "misses"), causes=one.causes
+            transfers=delta(one, one.transfers),
+            misses=delta(one, one.misses),
+            causes=list(one.causes),
         )
-        for label, one in changes.items()
+        for label, one in zip(lines.labels[1:], row.changes, strict=True)
     }
 
 
-def _drawn(row: Row, rows: Sequence[Row], label: str) -> records.DrawnLine | None:
+def _drawn(
+    lines: Lines, row: SharingRow, rows: Sequence[SharingRow], kernel: int
+) -> records.DrawnLine | None:
     """The row's line on a kernel, or that of the data which the kernel has instead."""
-    line, of = row.kernels[label].line, ""
+    line, of = row.sums[kernel].largest, ""
     if line is None:
-        other = _instead(row, rows, label)
+        other = _instead(lines, row, rows, kernel)
         if other is None:
             return None
-        line, of = other.kernels[label].line, other.data.title
+        line, of = other.sums[kernel].largest, lines.data(other)
     if line is None:
         return None
-    fields = joined(line.fields)
+    fields = joined(_fields(lines, line))
     return records.DrawnLine(
         of=of, size=line.size, fields=fields[:FIELDS], more=max(len(fields) - FIELDS, 0)
     )
 
 
-def _instead(row: Row, rows: Sequence[Row], label: str) -> Row | None:
+def _fields(lines: Lines, line: LineUse | None) -> list[records.LineField]:
+    return [
+        records.LineField(
+            offset=one.offset,
+            size=one.size,
+            name=lines.title(*one.named) if one.named else "",
+            loads=one.loads,
+            stores=one.stores,
+        )
+        for one in (line.fields if line else [])
+    ]
+
+
+def _instead(
+    lines: Lines, row: SharingRow, rows: Sequence[SharingRow], kernel: int
+) -> SharingRow | None:
     """What a kernel that has no line of a row has instead: the one row of the same type, or else
     the one whose line has fields of the same names."""
-    theirs = [one for one in row.kernels if row.kernels[one].line]
+    theirs = [at for at, one in enumerate(row.sums) if one.largest]
     if not theirs:
         return None
     alone = [
         other
         for other in rows
-        if other.kernels[label].line and not any(other.kernels[one].line for one in theirs)
+        if other.sums[kernel].largest and not any(other.sums[one].largest for one in theirs)
     ]
     alike = [
         other
         for other in alone
-        if row.data.kind == other.data.kind == "field" and row.data.type == other.data.type
+        if row.name.kind == other.name.kind == "field" and row.name.type == other.name.type
     ]
     if not alike:
-        own = _names(row.kernels[theirs[0]].line)
-        alike = [other for other in alone if own and _names(other.kernels[label].line) == own]
+        own = _names(lines, row.sums[theirs[0]].largest)
+        alike = [
+            other for other in alone if own and _names(lines, other.sums[kernel].largest) == own
+        ]
     return alike[0] if len(alike) == 1 else None
 
 
-def _names(line: Line | None) -> set[str]:
-    return {one.name for one in line.fields if one.name} if line else set()
+def _names(lines: Lines, line: LineUse | None) -> set[str]:
+    return {one.name for one in _fields(lines, line) if one.name}
 
 
-def joined(fields: Iterable[FieldUse]) -> list[records.LineField]:
+def joined(fields: Iterable[records.LineField]) -> list[records.LineField]:
     """Accesses to a part of a field, and those beside each other by the same vCPUs, are accesses to
     one field of this name."""
     found: list[records.LineField] = []
-    for one in sorted(fields, key=lambda one: (one.offset, -one.size)):
-        own = records.LineField(
-            offset=one.offset, size=one.size, name=one.name, loads=one.loads, stores=one.stores
-        )
+    for own in sorted(fields, key=lambda one: (one.offset, -one.size)):
         at = next((at for at, other in enumerate(found) if _are_one(other, own)), None)
         if at is None:
             found.append(own)

@@ -1,8 +1,6 @@
 """What a page has of lines that change hands, as records."""
 
 from profdiff.profile.sharing.locks import Mode
-from profdiff.profile.sharing.table import Cause
-from profdiff.reports.sharing.rows import Verdict
 from profdiff.views.record import Counts, Record
 
 
@@ -75,7 +73,7 @@ class SharedChange(Record, frozen=True):
 
     transfers: SharedDelta
     misses: SharedDelta
-    causes: list[Cause]
+    causes: list[str]
 
 
 class SharedFunction(Record, frozen=True):
@@ -97,7 +95,7 @@ class SharedRow(Record, frozen=True):
     """Data of one name. ``more``: how many functions are left out."""
 
     name: str
-    verdict: Verdict
+    verdict: str
     kind: str
     kernels: dict[str, SharedSums]
     changes: dict[str, SharedChange]

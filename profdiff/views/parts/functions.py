@@ -18,8 +18,7 @@ from profdiff.profile.function_identity import Function, match
 from profdiff.profile.function_title import title
 from profdiff.session.kinds import COMPILER
 from profdiff.views.parts.verdicts import FunctionVerdict, KernelExtents, extents, verdicts
-from profdiff.views.profile import functions
-from profdiff.views.profile.functions import Unresolved, unresolved
+from profdiff.views.profile.functions import Unresolved, select, unresolved
 from profdiff.views.profile.selection import Selection
 from profdiff.views.record import Counts, Record, Side, counts, side
 
@@ -170,7 +169,7 @@ def _part(comparison: Comparison, numbers: list[int], count: int, selection: Sel
     own = np.full(count, -1, np.int64)
     own[numbers] = np.arange(len(numbers))
     place = np.full(count, count, np.int64)
-    rows = functions.select(comparison, selection._replace(top=None)).shown
+    rows = select(comparison, selection._replace(top=None)).shown
     place[np.asarray(numbers, np.int64)[rows]] = np.arange(len(rows))
     return _Part(comparison, own, place)
 

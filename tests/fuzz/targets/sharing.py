@@ -11,11 +11,12 @@ from synthetic import KERNEL_BASE, chains, manifest
 from fuzz.mutation import integer
 from fuzz.target import Target
 from profdiff.collectors.sharing.lines import SharedLines
+from profdiff.evidence.sharing import SharingTable
+from profdiff.forms import text
 from profdiff.profile.sharing.runs import KernelLines, rows_of
-from profdiff.profile.sharing.table import SharingTable
-from profdiff.reports.sharing import text
-from profdiff.views.profile.selection import Selection
-from profdiff.views.sharing.making import of_table
+from profdiff.shapes.selected import selected
+from profdiff.topics.sharing.measure import Lines
+from profdiff.topics.sharing.shapes import of_lines
 
 _BOTH = frozenset({LOAD, STORE})
 _COUNT = Site("f_count.counter", 1, "fget", does=_BOTH, type="file", nested=["atomic64_t:counter"])
@@ -73,9 +74,9 @@ def _read(data: bytes, folder: Path) -> str:
     kernels = [
         KernelLines(one, lines, 1, "", functions, rows) for one in manifest(["base", "new"]).kernels
     ]
-    document = of_table(SharingTable(kernels))
-    assert document.total.kernels["new"].transfers == int(lines.transfers.sum())
-    return text.render(document, Selection(top=20), width=100)
+    found = Lines(SharingTable(kernels))
+    assert found.total.sums[1].transfers == int(lines.transfers.sum())
+    return text.render(selected(of_lines(found), 20), width=100)
 
 
 TARGETS = (Target("shared-lines", _seeds, _read, 1500, mutations=(_number,), words=[b"PDSHARED"]),)

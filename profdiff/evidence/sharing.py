@@ -7,6 +7,8 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from profdiff.evidence.difference import Difference
+from profdiff.evidence.statistics.rule import Verdict
 from profdiff.profile.function_identity import Function, MatchedFunctions, match
 from profdiff.profile.sharing.joined import joined
 from profdiff.profile.sharing.locks import Lock
@@ -21,21 +23,22 @@ Cause = Literal["runs", "schedule", "unnamed"]
 without a name in the same functions may be of the same data."""
 
 
-class Difference(NamedTuple):
-    """Between two kernels, per op, and where the true one lies, ends included."""
-
-    delta: float
-    low: float
-    high: float
-
-
 class Change(NamedTuple):
-    """A kernel's differences to the base. ``sure``: whether they are claimed at all."""
+    """A kernel's differences to the base, per op. Their ends are where the true one lies, as far as
+    names decide it; the schedule is not in them."""
 
     transfers: Difference
     misses: Difference
-    sure: bool
-    causes: frozenset[Cause]
+
+    @property
+    def sure(self) -> bool:
+        """Whether they are claimed at all."""
+        return self.transfers.verdict is Verdict.EXACT
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """What makes them more than one number, or unsure."""
+        return self.transfers.causes
 
 
 class Reads(NamedTuple):
@@ -191,11 +194,6 @@ class SharingTable:
         first, second = (self._renames.kin([number], kernel) for number in (one, other))
         return min(one, other) < 0 or bool(first & second)
 
-    @property
-    def total(self) -> SharingRow:
-        """The sum of all rows."""
-        return self.summed(self.rows())
-
     def summed(self, rows: Sequence[SharingRow]) -> SharingRow:
         """The sum of some rows, as their names tell which these are."""
         sums = [Sums() for _ in self.kernels]
@@ -208,8 +206,8 @@ class SharingTable:
         changes = []
         for kernel in range(1, len(self.kernels)):
             causes = self._causes([0, kernel], depends, differ)
-            transfers, misses = (self._exactly(sums, kernel, of) for of in (_transfers, _misses))
-            changes.append(Change(transfers, misses, not causes, causes))
+            deltas = (self._delta(sums, kernel, of) for of in (_transfers, _misses))
+            changes.append(_change(((one, one, one) for one in deltas), not causes, causes))
         return SharingRow(Name("unnamed"), [], sums, depends, changes)
 
     def _row(self, name: Name, sums: list[Sums]) -> SharingRow:
@@ -218,31 +216,29 @@ class SharingTable:
         row = SharingRow(name, self._fields.get(name, [name]), sums, depends, [])
         for kernel in range(1, len(self.kernels)):
             causes = self._causes([0, kernel], [one.depends for one in sums], differ)
-            transfers, misses = (self._difference(row, kernel, of) for of in (_transfers, _misses))
-            for one in (transfers, misses):
-                causes |= {"unnamed"} if one.low < one.high else set()
-            told = causes <= {"unnamed"} and _sign(transfers)
-            row.changes.append(Change(transfers, misses, told, frozenset(causes)))
+            ends = [self._ends(row, kernel, of) for of in (_transfers, _misses)]
+            causes |= {"unnamed"} if any(low < high for _, low, high in ends) else set()
+            sure = causes <= {"unnamed"} and _has_sign(*ends[0])
+            row.changes.append(_change(ends, sure, causes))
         return row
 
     def _causes(
         self, kernels: Iterable[int], depends: Sequence[bool], differ: set[int]
-    ) -> frozenset[Cause]:
+    ) -> set[Cause]:
         causes: set[Cause] = set()
         for kernel in kernels:
             causes |= {"schedule"} if depends[kernel] else set()
             causes |= {"runs"} if kernel in differ else set()
-        return frozenset(causes)
+        return causes
 
-    def _exactly(self, sums: Sequence[Sums], kernel: int, of: "_Of") -> Difference:
-        delta = of(sums[kernel]) / self.ops[kernel] - of(sums[0]) / self.ops[0]
-        return Difference(delta, delta, delta)
+    def _delta(self, sums: Sequence[Sums], kernel: int, of: "_Of") -> float:
+        return of(sums[kernel]) / self.ops[kernel] - of(sums[0]) / self.ops[0]
 
-    def _difference(self, row: SharingRow, kernel: int, of: "_Of") -> Difference:
+    def _ends(self, row: SharingRow, kernel: int, of: "_Of") -> "_Ends":
         """With what lines without a name in its functions could be of the same data, those of some
         lock or counter there, or those with several names; for data without a name, what named
         lines there have less or more."""
-        delta, _, _ = self._exactly(row.sums, kernel, of)
+        delta = self._delta(row.sums, kernel, of)
         less = more = 0.0
         kin = self._kin[kernel - 1]
         mine = kin[row.name]
@@ -259,9 +255,9 @@ class SharingTable:
                 less += of(sums[0]) / self.ops[0]
                 more += of(sums[kernel]) / self.ops[kernel]
             elif not row.name.known and near:
-                other, _, _ = self._exactly(sums, kernel, of)
+                other = self._delta(sums, kernel, of)
                 less, more = less + max(-other, 0.0), more + max(other, 0.0)
-        return Difference(delta, delta - less, delta + more)
+        return delta, delta - less, delta + more
 
     def _order(self, row: SharingRow) -> tuple[object, ...]:
         """What changed for certain first, then what changes hands most."""
@@ -276,6 +272,15 @@ class SharingTable:
 
 
 _Of = Callable[[Sums], int]
+# A difference, and the lowest and the highest that it can be.
+_Ends = tuple[float, float, float]
+
+
+def _change(ends: Iterable[_Ends], sure: bool, causes: Iterable[Cause]) -> Change:
+    verdict = Verdict.EXACT if sure else Verdict.UNSURE
+    why = tuple(sorted(causes))
+    transfers, misses = (Difference(*one, verdict, causes=why) for one in ends)
+    return Change(transfers, misses)
 
 
 def _transfers(sums: Sums) -> int:
@@ -286,9 +291,9 @@ def _misses(sums: Sums) -> int:
     return sums.all_misses
 
 
-def _sign(one: Difference) -> bool:
+def _has_sign(_: float, low: float, high: float) -> bool:
     """Whether all of an interval goes the same way."""
-    return one.low == one.high or one.low > 0 or one.high < 0
+    return low == high or low > 0 or high < 0
 
 
 def _sites(sums: Sequence[Sums]) -> set[int]:

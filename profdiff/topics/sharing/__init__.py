@@ -1,0 +1,1 @@
+"""Which data lies in the cache lines that change hands between vCPUs."""

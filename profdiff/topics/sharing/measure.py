@@ -1,0 +1,223 @@
+"""The rows of a session's shared lines, and what they are called."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from profdiff.base import units
+from profdiff.evidence.sharing import Reads, SharingRow, SharingTable
+from profdiff.evidence.statistics.rule import Verdict
+from profdiff.profile.data import naming
+from profdiff.profile.function_title import title
+from profdiff.profile.sharing.locks import Lock
+from profdiff.profile.sharing.names import Name
+from profdiff.profile.sharing.runs import chosen, lines_at, nearest
+from profdiff.profile.sharing.sums import Sums
+from profdiff.session.points import Setting
+from profdiff.session.session import Session
+
+LEAST = 0.01
+"""Rows with less than so many transfers and misses per op are not worth a line."""
+
+# Reads that differ by a smaller share are not told.
+_CHANGED = 0.25
+_WORDS = {"stack": "stack of a task", "user-memory": "user memory"}
+
+Measure = Literal["transfers", "misses"]
+
+
+def count(sums: Sums, measure: Measure) -> int:
+    """How often lines change hands, or miss."""
+    return sums.transfers if measure == "transfers" else sums.all_misses
+
+
+class Missing(NamedTuple):
+    """The misses of a function's own code, by kernel. ``within``: of one from a header, the
+    functions that it is inlined into, the largest part first."""
+
+    function: int
+    within: list[int]
+    misses: list[int]
+
+
+class HeldLock(NamedTuple):
+    """By kernel, how often a lock is taken, and the instructions that execute while it is held.
+    ``sure``: of each kernel but the base, whether the difference is known."""
+
+    lock: Lock
+    times: list[int]
+    instructions: list[int]
+    sure: list[bool]
+
+
+class ReadChange(NamedTuple):
+    """``more``: how many more reads a kernel has than the base, per op where that is known."""
+
+    more: float
+    row: SharingRow
+    read: Reads
+
+
+class Lines:
+    """All rows at one point. ``at``: the point, "" for the only one; ``per_op``: whether counts are
+    of an operation, each kernel's by its own."""
+
+    def __init__(self, table: SharingTable, at: str = "", *, absolute: bool = False) -> None:
+        self.table, self.at = table, at
+        self.labels = [one.kernel.label for one in table.kernels]
+        self.ops = [one.lines.all_ops for one in table.kernels]
+        self.per_op = all(self.ops) and not absolute
+        self.instructions = [int(one.lines.instructions.sum()) for one in table.kernels]
+
+    @staticmethod
+    def of(session: Session, at: str | None = None, *, absolute: bool = False) -> "Lines":
+        """At the point that ``at`` names, by default the last one that has such runs. Raises
+        InputError where there is none, SessionError where what is kept is damaged."""
+        setting = chosen(session.manifest, at)
+        table = SharingTable(lines_at(session, setting))
+        return Lines(table, setting.title, absolute=absolute)
+
+    @staticmethod
+    def near(session: Session, setting: Setting) -> "Lines":
+        """At a setting, or at the last one that has such runs. Raises as ``of`` does."""
+        setting = nearest(session.manifest, setting)
+        return Lines(SharingTable(lines_at(session, setting)), setting.title)
+
+    @cached_property
+    def rows(self) -> list[SharingRow]:
+        """What changed for certain first."""
+        return self.table.rows()
+
+    @cached_property
+    def total(self) -> SharingRow:
+        """Their sum."""
+        return self.table.summed(self.rows)
+
+    @cached_property
+    def locks(self) -> list[HeldLock]:
+        """Those on lines that change hands, the largest share of a kernel's instructions first."""
+        held = self.table.held()
+        return [
+            HeldLock(lock, [one for one, _ in own], [one for _, one in own], sure)
+            for lock, own in held.items()
+            for sure in [self.table.is_sure(lock, held)]
+        ]
+
+    def share(self, lock: HeldLock, kernel: int) -> float:
+        """Of the kernel's instructions, how many execute while a lock is held."""
+        return lock.instructions[kernel] / max(self.instructions[kernel], 1)
+
+    def each(self, kernel: int, value: int) -> float:
+        """A count of a kernel as it is told: of an operation, or of the window."""
+        return value / self.ops[kernel] if self.per_op else value
+
+    def count(self, kernel: int, value: int) -> str:
+        """The same as text."""
+        return units.count(self.each(kernel, value), per_op=self.per_op)
+
+    def title(self, name: Name, alternatives: Sequence[str] = ()) -> str:
+        """What data is called, as a C programmer writes it; one printable line."""
+        if name.kind == "unnamed":
+            return f"? in {self.function(name.function)}" if name.function >= 0 else "?"
+        if name.kind == "user-memory" and name.symbol:
+            return units.printable(f"{name.symbol} ({name.type})")
+        if name.kind in _WORDS:
+            mapping = f" ({units.printable(name.type)})" if name.type else ""
+            return f"{_WORDS[name.kind]}{mapping}"
+        kind = "variable" if name.kind == "per-cpu" else name.kind
+        return naming.title(kind, name.type, name.symbol, [name.path], alternatives)
+
+    def data(self, row: SharingRow) -> str:
+        """What makes the lines of a row change hands most."""
+        return self.title(row.name, row.alternatives)
+
+    def function(self, number: int) -> str:
+        """What a function is called, "" for none."""
+        if number < 0:
+            return ""
+        one, namesakes = self.table.function(number), self.table.functions.namesakes[number]
+        return title(one.name, one.object, one.file, namesakes=namesakes)
+
+    def missing(self, row: SharingRow) -> list[Missing]:
+        """The functions that miss the lines of a row, the largest first."""
+        misses: defaultdict[int, list[int]] = defaultdict(lambda: [0] * len(row.sums))
+        sites: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        for kernel, sums in enumerate(row.sums):
+            for (inner, site), number in sums.misses.items():
+                misses[inner][kernel] += number
+                if site != inner:
+                    sites[inner][site] += number
+        known = self.table.functions.functions
+        order = sorted(misses, key=lambda one: (-max(misses[one]), -sum(misses[one]), known[one]))
+        return [
+            Missing(
+                inner,
+                sorted(sites[inner], key=lambda one: (-sites[inner][one], known[one])),
+                misses[inner],
+            )
+            for inner in order
+        ]
+
+    def missed_in(self, row: SharingRow, least: float = 0) -> list[str]:
+        """The functions that miss so often, at least; of what is inlined from a header, the one
+        that it is inlined into."""
+        some = (one for one in self.missing(row) if sum(one.misses) >= least)
+        return list(dict.fromkeys(self.function((one.within or [one.function])[0]) for one in some))
+
+    def is_small(self, row: SharingRow) -> bool:
+        """Whether a row has less than one transfer or miss in a hundred operations everywhere."""
+        return self.per_op and all(
+            max(one.transfers, one.all_misses) < LEAST * ops
+            for one, ops in zip(row.sums, self.ops, strict=True)
+        )
+
+    def reads_changed(self, kernel: int) -> list[ReadChange]:
+        """Reads of one kernel against the base that are certain, on lines that do not depend on the
+        schedule, the largest difference first. The base stands against none, with all of its
+        reads."""
+        found = []
+        for row in self.rows:
+            if row.depends[0] or row.depends[kernel]:
+                continue
+            if kernel and not row.changes[kernel - 1].sure:
+                continue
+            for read in self.table.reads(row):
+                if kernel and not read.sure[kernel - 1]:
+                    continue
+                theirs, mine = (self.each(one, read.counts[one]) for one in (0, kernel))
+                more = mine - theirs if kernel else theirs
+                if more and abs(more) >= _CHANGED * max(theirs, mine):
+                    found.append(ReadChange(more, row, read))
+        return sorted(found, key=lambda one: -abs(one.more))
+
+
+def verdict_word(row: SharingRow) -> str:
+    """The verdict of all kernels together."""
+    causes = {cause for one in row.changes for cause in one.causes}
+    if any(row.depends):
+        recycled = any(one.recycled * 4 > one.transfers for one in row.sums)
+        return "schedule" if recycled or "schedule" in causes else "differ"
+    return str(Verdict.EXACT if all(one.sure for one in row.changes) else Verdict.UNSURE)
+
+
+def kind(sums: Sequence[Sums]) -> str:
+    """Whether sharing is true or false on each of some kernels, where they have the row."""
+    return " to ".join(dict.fromkeys(filter(None, _kinds(sums))))
+
+
+def _kinds(sums: Sequence[Sums]) -> Iterator[str]:
+    for one in sums:
+        if one.untold == one.transfers:
+            continue
+        if not one.false:
+            yield "true"
+        elif one.false + one.untold == one.transfers:
+            yield "false"
+        else:
+            yield f"{units.percent(one.false / one.transfers, '.0f')} false"
+
+
+def has_any(sums: Sums) -> bool:
+    """Whether its lines change hands on a kernel."""
+    return bool(sums.transfers or sums.all_misses)

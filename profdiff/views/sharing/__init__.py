@@ -1,1 +1,0 @@
-"""Which cache lines change hands between vCPUs, ``profdiff.sharing/1``."""
