@@ -16,9 +16,9 @@ const LONGEST_BAR = 20;
 const FUNCTIONS = 3;
 const NAME = 120;
 
-/** @param {Table} table @param {unknown} value @param {string | null} kernel */
+/** @param {Table} table @param {unknown} value @param {string | null} [kernel] whose it is */
 function shapeCount({ kernels, ops }, value, kernel) {
-  const own = Array.isArray(ops) ? ops[kernels.indexOf(kernel ?? kernels[0])] : ops;
+  const own = Array.isArray(ops) ? ops[Math.max(kernels.indexOf(kernel ?? ""), 0)] : ops;
   return value === null ? "?" : own ? fine(Number(value) / own) : count(Number(value));
 }
 
@@ -137,8 +137,8 @@ function noteList(notes) {
 /** A table under its title, with its notes. @param {Table} table @returns {HTMLElement[]} */
 function titledShape(table) {
   const { ops, rows, title, name, folded, notes } = table;
-  const every = [ops ?? []].flat().map((one) => count(one)).join(" and ");
-  const head = element("h3", `${title}${title && every ? ` per op (${every} ops)` : ""}`);
+  const every = [...new Set([ops ?? []].flat().map((one) => count(one)))].join(" and ");
+  const head = element("h3", `${title}${title && ops ? ` per op (${every} ops)` : ""}`);
   head.id = `${name}-title`;
   const noted = notes?.length ? [noteList(notes)] : [];
   if (!rows.length) return noted.length ? [head, ...noted] : [];

@@ -8,7 +8,7 @@ import { onOtherRoom } from "../sharing/line_drawing.js";
 import { heldLocks } from "../sharing/held_locks.js";
 import { heldSharing, sharingOf } from "../sharing/shared.js";
 import {
-  sharedColumns, sharedDetails, sharedLine, sharedNotes, sharedNumbers,
+  sharedColumns, sharedDetails, sharedLine, sharedNumbers,
 } from "../sharing/shared_cells.js";
 import { openFunction } from "./sandwich.js";
 
@@ -79,7 +79,7 @@ function drawUnpackedSharing(page) {
     : "";
   at("sharing-status").textContent = page.rows.length || page.rest
     ? `${count(page.rows.length)} rows${per}; choose one to see its line${rest}` : "";
-  fill("sharing-notes", "li", page.rows.length ? sharedNotes(page) : []);
+  fill("sharing-notes", "li", page.notes);
   at("sharing").dataset.ready = state.line;
 }
 

@@ -9,8 +9,8 @@ import { unpacked } from "../page/packed.js";
 /** @typedef {"transfers" | "misses"} Measure */
 
 /** What stands for a difference that is not sure, and in front of one that is not exact. */
-export const NOT_SURE = "?";
-export const ROUGHLY = "~";
+const NOT_SURE = "?";
+const ROUGHLY = "~";
 
 /** @type {Promise<PageSharing> | null} */
 let takenSharing = null;

@@ -4,7 +4,7 @@ import { button, element, heading } from "../page/elements.js";
 import { count } from "../page/numbers.js";
 import { bytesText, lineDrawing, lineKeys } from "./line_drawing.js";
 import {
-  countsOf, NOT_SURE, perOperation, ROUGHLY, sharedCount, sharedDelta, sharedTint, vcpuList,
+  countsOf, perOperation, sharedCount, sharedDelta, sharedTint, vcpuList,
 } from "./shared.js";
 
 /** @import { LineField, PageSharing, SharedChange, SharedRow } from "../page.d.ts" */
@@ -14,15 +14,6 @@ import {
 
 /** @type {Measure[]} */
 const MEASURES = ["transfers", "misses"];
-/** @type {Record<SharedRow["verdict"], string>} */
-const VERDICTS = {
-  exact: "",
-  schedule: "schedule: more than a quarter is on lines that change hands less than once in four " +
-    "operations. Objects there are recycled, and which vCPU gets them depends on the schedule.",
-  differ: "differ: the runs of a kernel differ; the one with the median of transfers stands for " +
-    "all.",
-  unsure: "unsure: lines without a name that the same functions miss could explain the difference.",
-};
 /** @type {Record<SharedChange["causes"][number], string>} */
 const WHY = {
   schedule: "lines are recycled",
@@ -221,26 +212,4 @@ export function sharedDetails(page, row, columns, link) {
   cell.append(...sharedRemarks(page, row).map((text) => element("p", text)));
   line.append(cell);
   return line;
-}
-
-/** What words and signs mean that are there. @param {PageSharing} page */
-export function sharedNotes(page) {
-  const { rows, kernels, per_op: perOp } = page;
-  const deltas = rows.flatMap(({ changes }) =>
-    Object.values(changes).flatMap((one) => [one.transfers, one.misses]));
-  const verdicts = new Set(rows.map(({ verdict }) => verdict));
-  return [
-    ...kernels.flatMap(({ label, missing }) =>
-      missing ? [`${label}: data has no names: ${missing}.`] : []),
-    ...(deltas.some(({ delta }) => delta === null)
-      ? [`${NOT_SURE}: the difference is not certain; its row says why, when opened.`] : []),
-    ...(deltas.some(({ delta, low, high }) => delta !== null && low < high)
-      ? [`${ROUGHLY}: lines without a name can make the number larger or smaller, but do not ` +
-        "change its sign."] : []),
-    ...[...verdicts].flatMap((one) => (VERDICTS[one] ? [VERDICTS[one]] : [])),
-    "transfers: how often a line changes hands if the vCPUs take turns after each operation" +
-      `${perOp ? ", per op by each kernel's own operations" : ""}. misses: fetches and upgrades ` +
-      "of a coherence protocol as they ran. true: a vCPU accesses bytes that another one writes; " +
-      "else false. Nothing here is a time, and no lock is ever waited for.",
-  ];
 }

@@ -8,14 +8,16 @@ from profdiff.base.errors import InputError
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.sharing import Change, SharingRow
+from profdiff.forms.text import legend
 from profdiff.profile.sharing.recorded import has_lines
 from profdiff.profile.sharing.sums import LineUse, Sums
 from profdiff.reports.documents import session
 from profdiff.reports.page import sharing_records as records
 from profdiff.reports.page.element import element
+from profdiff.shapes.selected import selected
 from profdiff.topics.sharing.measure import Lines, kind, verdict_word
-from profdiff.topics.sharing.sentences import bound, sentence
-from profdiff.topics.sharing.shapes import MIN_HELD
+from profdiff.topics.sharing.sentences import bound, sentence, unnamed
+from profdiff.topics.sharing.shapes import MIN_HELD, of_lines
 from profdiff.views.record import by_label
 
 # Rows that a page has, what all may take, in bytes; and what each row keeps.
@@ -56,6 +58,7 @@ def page_sharing(findings: Findings) -> ShownSharing:
 def packed(lines: Lines, most: int) -> records.PageSharing:
     """The rows that are not small, at most so many."""
     shown = [row for row in lines.rows if not lines.is_small(row)][:most]
+    section = selected(of_lines(lines), most)
     sums = lines.total.sums
     held = [
         lock
@@ -69,7 +72,6 @@ def packed(lines: Lines, most: int) -> records.PageSharing:
                 ops=one.lines.all_ops,
                 by_vcpu=one.lines.ops.tolist(),
                 instructions=instructions,
-                missing=one.missing,
             )
             for one, instructions in zip(lines.table.kernels, lines.instructions, strict=True)
         ],
@@ -94,6 +96,7 @@ def packed(lines: Lines, most: int) -> records.PageSharing:
             for one in held[:LOCKS]
         ],
         bound=bound(lines),
+        notes=[*unnamed(lines), *legend(section.tables), *section.notes] if shown else [],
     )
 
 

@@ -14,13 +14,12 @@ class HeldSharing(Record, frozen=True):
 
 class SharingKernel(Record, frozen=True):
     """``ops``: complete operations of all vCPUs, ``by_vcpu`` of each; ``instructions``: the
-    kernel's that they executed; ``missing``: why data has no names."""
+    kernel's that they executed."""
 
     label: str
     ops: int
     by_vcpu: list[int]
     instructions: int
-    missing: str
 
 
 class LineField(Record, frozen=True):
@@ -119,7 +118,8 @@ class PageSharing(Record, frozen=True):
     """The lines that change hands, in an element of its own. ``per_op``: whether all kernels have
     complete operations; ``rows``: what changed for certain first; ``rest``: how many rows the page
     has not. ``transfers``, ``misses`` and ``changes``: of all rows. ``locks``: those that are held
-    for long, and ``bound``: what follows of that, "" if nothing."""
+    for long, and ``bound``: what follows of that, "" if nothing. ``notes``: what words and signs
+    mean."""
 
     kernels: list[SharingKernel]
     per_op: bool
@@ -130,3 +130,4 @@ class PageSharing(Record, frozen=True):
     changes: dict[str, SharedChange]
     locks: list[HeldLock]
     bound: str
+    notes: list[str]
