@@ -179,6 +179,9 @@ def _parted(
     if topic is None and session is not None and str(session) in known and not session.exists():
         session, topic = None, str(session)
     if topic is not None and topic not in known:
+        if Path(topic).exists() or "." in topic:
+            context = click.get_current_context()
+            raise click.UsageError(f"Got unexpected extra argument ({topic})", context)
         hint = did_you_mean(topic, known) or f"'profdiff report {LIST}' lists them"
         raise InputError(f"unknown topic {topic}: {hint}")
     return session, topic

@@ -54,7 +54,14 @@ def hostile() -> Table:
     kernels = ["a", "b"]
     columns = [Column(name="count", kind="count", kernel=kernel) for kernel in kernels]
     columns += [
-        Column(name="delta", kind="delta", kernel="b", of="count", shows=["delta", "change"]),
+        Column(
+            name="delta",
+            kind="delta",
+            title="delta",
+            kernel="b",
+            of="count",
+            shows=["delta", "change"],
+        ),
         Column(name="verdict", kind="verdict", title="verdict", kernel="b"),
         Column(name="what", kind="name", title="what"),
         Column(name="path", kind="path", title="path"),
@@ -79,7 +86,7 @@ def test_one_table_in_text_and_csv() -> None:
         "made up per op (10 ops)\n"
         "   a      b  delta  change  verdict  what  path\n"
         "10.00  15.00  +5.00  +50.0%  exact    =1+1  b > c > d\n"
-        "\nA note.\n\nOne. Two.\n"
+        "\nA note.\n\nOne.\n\nTwo.\n"
     ).replace("   a", "    a", 1)
     whole = text.render(section, width=100, per_op=False, ratios=True)
     assert "100  150    +50  1.50x  exact" in whole

@@ -105,7 +105,7 @@ class Lines:
         ]
 
     def share(self, lock: HeldLock, kernel: int) -> float:
-        """Of the kernel's instructions, how many execute while a lock is held."""
+        """The fraction of the kernel's instructions that execute while a lock is held."""
         return lock.instructions[kernel] / max(self.instructions[kernel], 1)
 
     def each(self, kernel: int, value: int) -> float:
