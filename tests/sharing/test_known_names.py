@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support import RESTORED, profdiff
+from tables import rows, tables
 
 from profdiff.collectors.guest.qemu import Qemu
 
@@ -39,11 +40,12 @@ def test_data_has_the_name_of_the_whole(
     profdiff("record", *RESTORED, *options, "-o", session, "--", PROGRAM, case, OPS)
     profdiff("report", session, "--sharing", "--json", tmp_path / "sharing.json")
     document = json.loads((tmp_path / "sharing.json").read_text())
-    for kernel, wanted in zip(document["kernels"], names, strict=True):
+    every = {one["name"]: rows(one) for one in tables(document, "sharing")}
+    for kernel, wanted in zip(every["sharing-kernels"], names, strict=True):
         found = set()
-        for row in document["rows"]:
-            transfers = row["kernels"][kernel["label"]]["transfers"] / kernel["ops"]
-            if row["data"]["type"] and transfers > 0.5:
-                found.add(f"{row['data']['type']}.{row['data']['field']}")
-                assert not row["data"]["alternatives"]
+        for row in every["sharing-lines"]:
+            transfers = row["transfers"][kernel["kernel"]] / kernel["ops"]
+            if row["type"] and transfers > 0.5:
+                found.add(f"{row['type']}.{row['field']}")
+                assert not row["alternatives"]
         assert found == wanted

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support import RESTORED, SHARED, profdiff
+from tables import Cells, rows, tables
 
 from profdiff.collectors.guest.qemu import Qemu
 
@@ -27,40 +28,42 @@ class Recorded:
     """What ``report --sharing`` says of one mode."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        self.rows: list[dict[str, Any]] = document["rows"]
-        self.held: list[dict[str, Any]] = document["held"]
-        self.ops = {one["label"]: one["ops"] for one in document["kernels"]}
+        every = {one["name"]: rows(one) for one in tables(document, "sharing")}
+        self.rows, self.held = every["sharing-lines"], every["sharing-locks"]
+        self._reads = every["sharing-reads"]
+        self.ops = {one["kernel"]: one["ops"] for one in every["sharing-kernels"]}
 
     def found(self, label: str) -> Found:
         """By what rows are of, those that are no accident."""
         told: dict[str, tuple[float, float]] = {}
         for row in self.rows:
-            sums, data = row["kernels"][label], row["data"]
-            each = sums["transfers"] / self.ops[label], sums["false"] / self.ops[label]
+            each = row["transfers"][label] / self.ops[label], row["false"][label] / self.ops[label]
             if each[0] >= LEAST:
-                names = (data["type"], data["symbol"], data["field"], data["function"])
-                told[" ".join([data["kind"], *filter(None, names)])] = each
+                names = [row["type"], row["symbol"], row["field"]]
+                unnamed = [row["data"]] if row["sort"] == "unnamed" else names
+                told[" ".join([row["sort"], *filter(None, unnamed)])] = each
         return told
 
     def of_type(self, label: str, type_: str) -> float:
         """All transfers of a type."""
-        own = [one for one in self.rows if one["data"]["type"] == type_]
-        return float(sum(one["kernels"][label]["transfers"] for one in own) / self.ops[label])
+        own = [one for one in self.rows if one["type"] == type_]
+        return float(sum(one["transfers"][label] for one in own) / self.ops[label])
 
-    def row(self, name: str) -> dict[str, Any]:
+    def row(self, name: str) -> Cells:
         """The row that has a field; of several, the one with most transfers."""
         found = [one for one in self.rows if name in one["fields"]]
-        return max(found, key=lambda one: sum(k["transfers"] for k in one["kernels"].values()))
+        return max(found, key=lambda one: sum(one["transfers"].values()))
 
-    def reads(self, row: Mapping[str, Any], field: str) -> dict[str, float]:
+    def reads(self, row: Cells, field: str) -> dict[str, float]:
         """Of bystanders on its lines."""
-        (found,) = [one for one in row["bystanders"] if one["data"]["field"] == field]
+        own = [one for one in self._reads if one["row"] == self.rows.index(row)]
+        (found,) = [one for one in own if one["read"].endswith(f".{field}")]
         return {label: count / self.ops[label] for label, count in found["reads"].items()}
 
     def claims(self) -> Iterator[tuple[str, float]]:
         """What is said to differ for certain."""
         for row in self.rows:
-            delta = row["changes"]["new"]["transfers"]["delta"]
+            delta = row["transfers_delta"]["new"]
             if delta is not None and abs(delta) > NEAR:
                 yield row["fields"][0], delta
 
@@ -148,7 +151,7 @@ def test_the_lines_are_those_that_the_program_shares(
             {"old": 0.5, "new": 0.5}, abs=NEAR
         )
         for label in BOTH:
-            waits = row["kernels"][label]["bystander_reads"] / recorded.ops[label]
+            waits = row["bystander_reads"][label] / recorded.ops[label]
             assert waits == pytest.approx(1, abs=NEAR)
 
 
@@ -169,18 +172,17 @@ def test_a_pipe_is_the_same_data_whatever_its_functions_are_called(record: Any) 
     assert not [name for name in claims if name.startswith("?")]
     # Each task has lines of its own: what wakes a task up is the same on both kernels.
     for name in ("task_struct.sched_remote_wakeup", "task_struct.__state"):
-        sums = recorded.row(name)["kernels"]
-        each = [sums[label]["transfers"] / recorded.ops[label] for label in BOTH]
+        sums = recorded.row(name)["transfers"]
+        each = [sums[label] / recorded.ops[label] for label in BOTH]
         assert each[0] == pytest.approx(each[1], abs=NEAR)
     # A reader waits once for a line, however often it then reads there.
     assert (
-        recorded.row("task_struct.__state")["kernels"]["old"]["bystander_reads"]
-        <= 2 * (recorded.ops["old"])
+        recorded.row("task_struct.__state")["bystander_reads"]["old"] <= 2 * (recorded.ops["old"])
     )
     # Locks that only one kernel's lines have are not called a change.
-    named = {one["data"]["type"] for one in recorded.held if one["data"]["field"] == "mutex"}
-    assert named == {"pipe_inode_info"}
+    named = {one["lock"] for one in recorded.held if one["lock"].endswith(".mutex")}
+    assert named == {"pipe_inode_info.mutex"}
     for one in recorded.held:
-        counts = [one["kernels"][label]["times"] for label in BOTH]
-        if not all(counts) and one["data"]["symbol"] == "runqueues":
-            assert one["unsure"] == ["new"]
+        counts = [one["times"][label] for label in BOTH]
+        if not all(counts) and one["lock"].startswith("runqueues"):
+            assert one["instructions_delta"] == {"new": None}
