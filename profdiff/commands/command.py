@@ -53,7 +53,7 @@ class Command(click.Command):
             raise click.UsageError(self._without_value(ctx, error)) from error
         self._refuse_given(ctx, given, order)
         if rest:
-            raise click.UsageError(self._too_many(ctx, rest[0]))
+            raise click.UsageError(self.too_many(ctx, rest[0]))
         return given
 
     def _refuse_unseparated(self, ctx: click.Context, args: Sequence[str]) -> None:
@@ -125,7 +125,8 @@ class Command(click.Command):
                 return f"{error.option_name} lacks its value: write {_form(one)}"
         return error.format_message()
 
-    def _too_many(self, ctx: click.Context, word: str) -> str:
+    def too_many(self, ctx: click.Context, word: str) -> str:
+        """What is said of an argument that the command does not take."""
         kernel = next((one for one in self.params if "--kernel" in one.opts), None)
         takes = any(isinstance(one, click.Argument) for one in self.params)
         if kernel and not takes:

@@ -4,14 +4,14 @@ from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from profdiff.base import terminal, units
 from profdiff.base.errors import InputError
 from profdiff.base.near import did_you_mean
-from profdiff.commands.command import command
+from profdiff.commands.command import Command, command
 from profdiff.commands.output import Output, output_options, write
 from profdiff.commands.recording import CELL, SESSION, damage, find, works_on
 from profdiff.reports.form import Subject
@@ -181,7 +181,7 @@ def _parted(
     if topic is not None and topic not in known:
         if Path(topic).exists() or "." in topic:
             context = click.get_current_context()
-            raise click.UsageError(f"Got unexpected extra argument ({topic})", context)
+            raise click.UsageError(cast("Command", context.command).too_many(context, topic))
         hint = did_you_mean(topic, known) or f"'profdiff report {LIST}' lists them"
         raise InputError(f"unknown topic {topic}: {hint}")
     return session, topic

@@ -20,7 +20,7 @@ Kind = Literal[
     "word",
     "detail",
 ]
-Cell = str | int | float | bool | list[str] | None
+Cell = str | int | float | bool | Sequence[str | int] | None
 
 Shows = Literal["delta", "change", "about"]
 # What stands for a difference that is not known, and before one that is not exact.

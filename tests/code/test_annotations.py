@@ -187,7 +187,7 @@ def test_patched_text_is_shown_as_it_executed(recorded: Path) -> None:
     (comparison,) = Recordings(session).comparisons()
     (addresses,) = comparison.addresses[0]
     kernel = addresses.places.address >= KERNEL_HALF
-    code = KernelFunctions(comparison, 0, session).known.code
+    code = KernelFunctions(comparison, 0, session).known.part
     assert code is not None
     every = code.instructions(np.arange(len(code.start)))
     kept = {a: row.tobytes() for a, row in zip(every.address.tolist(), every.code, strict=True)}
