@@ -52,6 +52,12 @@ def test_json_and_csv_have_all_events(happened: Path, tmp_path: Path) -> None:
     known = [row for table in tables(document, "events") for row in rows(table)]
     for context in ("own", "outside"):
         assert {row["event"] for row in known if row["context"] == context} == names
+    whole = json.loads(profdiff("report", happened, *AT, "--json", "-").stdout)
+    totals = whole["metrics"][0]["totals"]
+    for row in known:
+        for label, rate in row["rate"].items():
+            count = row["count"][label]
+            assert rate == (None if count is None else pytest.approx(1e6 * count / totals[label]))
     profdiff("report", happened, "--events", *AT, "--csv", tmp_path / "events.csv")
     lines = list(csv.DictReader(io.StringIO((tmp_path / "events.csv").read_text())))
     for line, row in zip(lines, known, strict=True):

@@ -66,6 +66,12 @@ def _table(events: EventTable, context: Context, title: str) -> Table:
     labels = events.labels
     number = {label: at for at, label in enumerate(labels)}
     rows = [row for row in events.rows if row.context == context]
+    instructions = events.comparison.totals().tolist()
+
+    def rate(row: EventRow, label: str) -> float | None:
+        """Events per million instructions of the workload: kernels differ in these, too."""
+        count, whole = row.counts[number[label]], instructions[number[label]]
+        return None if count is None or not whole else 1e6 * count / whole
 
     def difference(row: EventRow, label: str) -> Difference | None:
         return row.changes[number[label] - 1]
@@ -76,6 +82,7 @@ def _table(events: EventTable, context: Context, title: str) -> Table:
         of_row("meaning", "name", lambda row: row.event.told, title="what happens", spare=1),
         of_row("about", "detail", lambda row: row.event.about),
         of_row("context", "detail", lambda row: _CONTEXTS[row.context]),
+        *(of_kernel(k, "rate", "detail", rate, title="per million instructions") for k in labels),
         *(column for label in labels for column in _source(label, number)),
     ]
     return tabulate(
