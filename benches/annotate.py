@@ -16,7 +16,7 @@ from pathlib import Path
 from taken import taken
 
 from profdiff.reports.annotation.text import render
-from profdiff.reports.form import Asked
+from profdiff.reports.form import ReportOptions
 from profdiff.views.annotation.records import SCHEMA, Annotation, Line, Place, Row, Split
 
 LIMIT = 0.3
@@ -105,7 +105,7 @@ def main() -> int:
         )
     made = large(INSTRUCTIONS)
     before = time.process_time()
-    lines = len(render(made, Asked(width=160)))
+    lines = len(render(made, ReportOptions(width=160)))
     spent = time.process_time() - before
     missed |= spent > LIMIT
     print(f"{INSTRUCTIONS:,} instructions as {lines:,} lines: {spent:.2f} s ", end="")

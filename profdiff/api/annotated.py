@@ -23,7 +23,7 @@ from profdiff.views.annotation.records import Annotation
 from profdiff.views.parts.annotation import JointAnnotation, parts_annotation
 
 
-class Wanted(NamedTuple):
+class AnnotationRequest(NamedTuple):
     """What is annotated. ``sources``: as they are given."""
 
     function: str
@@ -34,7 +34,7 @@ class Wanted(NamedTuple):
     sources: Sequence[str]
 
 
-def of_parts(opened: Parts, wanted: Wanted, *, per_op: bool | None) -> JointAnnotation:
+def of_parts(opened: Parts, wanted: AnnotationRequest, *, per_op: bool | None) -> JointAnnotation:
     """The annotation of each part at one setting. Raises what the first part does, where none
     has the function."""
     sessions = opened.sessions()
@@ -57,11 +57,13 @@ def of_parts(opened: Parts, wanted: Wanted, *, per_op: bool | None) -> JointAnno
     return parts_annotation(opened.kind.name, list(opened.names), found, missing)
 
 
-def of_session(opened: Session, wanted: Wanted, *, per_op: bool | None) -> Annotation:
+def of_session(opened: Session, wanted: AnnotationRequest, *, per_op: bool | None) -> Annotation:
     return _found(opened, wanted, _setting(opened.manifest, wanted.at), per_op=per_op)
 
 
-def _found(opened: Session, wanted: Wanted, setting: Setting, *, per_op: bool | None) -> Annotation:
+def _found(
+    opened: Session, wanted: AnnotationRequest, setting: Setting, *, per_op: bool | None
+) -> Annotation:
     comparison = _comparison(opened, wanted, setting)
     if per_op and comparison.ops is None:
         refuse_per_op()
@@ -85,7 +87,7 @@ def _found(opened: Session, wanted: Wanted, setting: Setting, *, per_op: bool | 
     return replace(found, notes=[*found.notes, *notes])
 
 
-def _comparison(session: Session, wanted: Wanted, setting: Setting) -> Comparison:
+def _comparison(session: Session, wanted: AnnotationRequest, setting: Setting) -> Comparison:
     # What differs between the kernels is shown by other commands, and reading it takes long.
     state = 0
     if any(run.state for run in session.manifest.runs):

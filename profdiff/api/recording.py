@@ -9,7 +9,7 @@ from profdiff.api.frame import framed
 from profdiff.api.judged import judged
 from profdiff.api.table import Table
 from profdiff.evidence.conditions.condition import Condition
-from profdiff.reports.form import DEFAULT_TOP, Asked, Form, Subject
+from profdiff.reports.form import DEFAULT_TOP, Form, ReportOptions, Subject
 from profdiff.reports.forms import FORMS
 from profdiff.session.held import refuse
 from profdiff.views.profile.selection import Selection
@@ -55,11 +55,11 @@ class Recording(ABC):
 
     def text(self, *, top: int = DEFAULT_TOP, width: int = 100) -> str:
         """The report as ``profdiff report`` prints it, with at most ``top`` rows a table."""
-        return str(formed(self, FORMS, "text", Asked(Selection(top=top), width=width)))
+        return str(formed(self, FORMS, "text", ReportOptions(Selection(top=top), width=width)))
 
     def html(self) -> str:
         """The report's page, which ``profdiff report --html`` writes."""
-        page: bytes = formed(self, FORMS, "html", Asked())
+        page: bytes = formed(self, FORMS, "html", ReportOptions())
         return page.decode()
 
     def _repr_html_(self) -> str:
@@ -70,7 +70,7 @@ class Recording(ABC):
         return f"<{self._opened.title.partition(' ')[2]} {self.folder}>"
 
 
-def formed(recording: Recording, forms: Sequence[Form], name: str, asked: Asked) -> Any:
+def formed(recording: Recording, forms: Sequence[Form], name: str, asked: ReportOptions) -> Any:
     """What a form of a report writes. Raises InputError where it does not show what this is."""
     opened = recording._opened
     (form,) = (one for one in forms if one.name == name)

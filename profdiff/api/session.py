@@ -9,7 +9,7 @@ from profdiff.api import annotated, blamed
 from profdiff.api.recording import Recording
 from profdiff.api.table import Table
 from profdiff.evidence.findings import choose
-from profdiff.evidence.one_setting import OneSetting
+from profdiff.evidence.one_setting import LazyFindings
 from profdiff.evidence.results import Results
 from profdiff.reports.documents import session as documents
 from profdiff.session import points
@@ -113,7 +113,7 @@ class Session(Recording):
         """The code of a function as it was executed: the record that ``profdiff annotate --json``
         writes. ``sources``: by label, the tree that source lines are from, DIR or REPO@REV."""
         trees = [f"{label}={tree}" for label, tree in (sources or {}).items()]
-        wanted = annotated.Wanted(function, self._at, metric, inlined_at, kernels, trees)
+        wanted = annotated.AnnotationRequest(function, self._at, metric, inlined_at, kernels, trees)
         return annotated.of_session(self._opened, wanted, per_op=None)
 
     def blame(
@@ -138,5 +138,5 @@ class Session(Recording):
         return Results.gather(self._opened.manifest)
 
     @cached_property
-    def _found(self) -> OneSetting:
-        return OneSetting.of(self._opened, self._at)
+    def _found(self) -> LazyFindings:
+        return LazyFindings.of(self._opened, self._at)

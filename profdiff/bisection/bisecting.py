@@ -26,7 +26,7 @@ from profdiff.collectors.architecture import host
 from profdiff.collectors.kernels.git_spec import GitSpec
 from profdiff.evidence.conditions.condition import Condition
 from profdiff.evidence.suspected import suspects
-from profdiff.recording.experiment import Asked, Equipment
+from profdiff.recording.experiment import Equipment, RecordOptions
 from profdiff.session import manifest as m
 from profdiff.session.bisection import BAD, CULPRIT, PARENT, Bisection, Revision, Step
 from profdiff.session.lock import recording
@@ -48,7 +48,7 @@ class Asking:
     bad: str
     condition: Condition | None
     folder: Path
-    experiment: Asked
+    experiment: RecordOptions
     all_above: float | None = None
     suspects: bool = True
 

@@ -17,7 +17,7 @@ from profdiff.collectors.kernels.build import BuildError, DoesNotApply
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.recorder import Recorder
 from profdiff.evidence.conditions.condition import WITHOUT_BOUND
-from profdiff.recording.experiment import Asked, Equipment
+from profdiff.recording.experiment import Equipment, RecordOptions
 from profdiff.session.bisection import BAD, CULPRIT, PARENT, REVERT, Reverted
 from profdiff.session.held import is_session
 from profdiff.session.lock import recording
@@ -43,7 +43,7 @@ class Evidence:
 
 
 def gather(
-    asked: Asked,
+    asked: RecordOptions,
     folder: Path,
     kernels: Kernels,
     commits: tuple[str, str, str],

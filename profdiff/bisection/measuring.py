@@ -19,7 +19,7 @@ from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.recorder import Recorder
 from profdiff.profile.kept import keep
 from profdiff.recording import plan, run, schedule, varied
-from profdiff.recording.experiment import Asked, Equipment, Experiment
+from profdiff.recording.experiment import Equipment, Experiment, RecordOptions
 from profdiff.session import manifest as m
 from profdiff.session.held import is_session
 from profdiff.session.session import Session
@@ -71,7 +71,7 @@ def require_result(
 
 
 def open_session(
-    asked: Asked,
+    asked: RecordOptions,
     folder: Path,
     kernels: Sequence[KernelFiles],
     equipment: Equipment,

@@ -21,7 +21,7 @@ from profdiff.commands.output import (
 )
 from profdiff.commands.recording import CELL, find
 from profdiff.reports.annotation.forms import FORMS
-from profdiff.reports.form import Asked, Layout, Subject
+from profdiff.reports.form import Layout, ReportOptions, Subject
 from profdiff.session.held import held
 
 
@@ -128,14 +128,14 @@ def annotate(
         )
     folder, name = _arguments(session, function)
     recording, at = find(folder, cell, at, ["session", "parts"])
-    wanted = annotated.Wanted(name, at, metric, inlined_at, labels, sources)
+    wanted = annotated.AnnotationRequest(name, at, metric, inlined_at, labels, sources)
     if isinstance(recording, Parts):
         made: Callable[[], Any] = partial(annotated.of_parts, recording, wanted, per_op=per_op)
     else:
         (only,) = recording.sessions().values()
         made = partial(annotated.of_session, only, wanted, per_op=per_op)
     layout = Layout(by, context, addresses, cold)
-    asked = Asked(per_op=per_op, width=width, ascii_only=ascii_only, layout=layout)
+    asked = ReportOptions(per_op=per_op, width=width, ascii_only=ascii_only, layout=layout)
     subject = Subject(recording, cache(made), asked)
     write_forms(FORMS, targets(FORMS, forms) or {"text": "-"}, subject)
 

@@ -18,7 +18,7 @@ from profdiff.commands.experiment.options import experiment_options
 from profdiff.commands.output_types import OUTPUT_FOLDER
 
 if TYPE_CHECKING:
-    from profdiff.recording.experiment import Asked
+    from profdiff.recording.experiment import RecordOptions
 
 # A run decides, and the next revision is chosen by it: only exact counts can do that.
 _COLLECTOR = "exact"
@@ -206,9 +206,9 @@ def bisect(
     tell(f"before you delete {folder}: {removal}")
 
 
-def _experiment(options: dict[str, Any], folder: Path) -> Asked:
+def _experiment(options: dict[str, Any], folder: Path) -> RecordOptions:
     """The workload and its guests. Raises InputError."""
-    from profdiff.recording.experiment import Asked
+    from profdiff.recording.experiment import RecordOptions
     from profdiff.recording.sweep import Sweep
     from profdiff.session import manifest as m
 
@@ -224,7 +224,7 @@ def _experiment(options: dict[str, Any], folder: Path) -> Asked:
         raise InputError("--sweep: a bisection measures one point: give each parameter one value")
     points = (options["sweep"], False, options["difference"], options["ops"], options["cpus"])
     machine = ("memory", "append", "settle", "timeout")
-    return Asked(
+    return RecordOptions(
         kernels=[],
         series=frozenset(),
         architectures=[],

@@ -19,7 +19,7 @@ from profdiff.commands.output import (
 )
 from profdiff.commands.recording import CELL, SESSION, find
 from profdiff.reports.blame.forms import FORMS, Blamed
-from profdiff.reports.form import Asked, Subject, refuse_per_op
+from profdiff.reports.form import ReportOptions, Subject, refuse_per_op
 from profdiff.views.profile.selection import Selection
 
 
@@ -91,14 +91,14 @@ def blame(
     built: a commit named here is a suspect, not a culprit.
     """
     from profdiff.api.blamed import of_findings
-    from profdiff.evidence.one_setting import OneSetting
+    from profdiff.evidence.one_setting import LazyFindings
 
     recording, at = find(session, cell, at, ["session"])
     (only,) = recording.sessions().values()
-    found = OneSetting.of(only, at)
+    found = LazyFindings.of(only, at)
     if per_op and found.ops is None:
         refuse_per_op()
     made = of_findings(found.findings, repo, (base, new), label, ignore_revs_file)
-    asked = Asked(Selection(top=top), per_op, width, ascii_only)
+    asked = ReportOptions(Selection(top=top), per_op, width, ascii_only)
     subject = Subject(recording, lambda: Blamed(made, found.findings), asked)
     write_forms(FORMS, targets(FORMS, forms) or {"text": "-"}, subject)

@@ -11,7 +11,7 @@ from profdiff.commands.output import ASCII, WIDTH, write
 from profdiff.commands.output_types import OUTPUT_FOLDER
 from profdiff.commands.recording import CELL, SESSION, find
 from profdiff.reports.files import write_files
-from profdiff.reports.form import Asked, text
+from profdiff.reports.form import ReportOptions, text
 
 
 @command()
@@ -66,7 +66,7 @@ def coverage(
     Names of files are relative to the kernel's source tree, so run genhtml there.
     """
     from profdiff.api import trees
-    from profdiff.evidence.one_setting import OneSetting
+    from profdiff.evidence.one_setting import LazyFindings
     from profdiff.reports.coverage import text as text_form
     from profdiff.reports.coverage import tracefile
     from profdiff.session.session import Session
@@ -76,7 +76,7 @@ def coverage(
     (one,) = recording.sessions().values()
     # Each kernel has its own lines; one without debug information is left out.
     only = Session(one.folder, one.manifest, unfolded=True)
-    found = OneSetting.of(only, at).findings
+    found = LazyFindings.of(only, at).findings
     if not found.comparisons:
         raise InputError(views.INEXACT)
     comparison = found.comparisons[0]
@@ -87,5 +87,5 @@ def coverage(
         ((folder / f"{one.name}.info", tracefile.render(one)) for one in made.tracefiles),
         make_folders=True,
     )
-    asked = Asked(width=width, ascii_only=ascii_only)
+    asked = ReportOptions(width=width, ascii_only=ascii_only)
     write("-", text(asked, "-", lambda _, columns: text_form.render(made, width=columns)))

@@ -103,7 +103,7 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
     """
     imported = _read(recordings, symbols)
     refuse_inputs(output.targets.values(), (one.source.path for one in imported))
-    from profdiff.evidence.one_setting import OneSetting
+    from profdiff.evidence.one_setting import LazyFindings
     from profdiff.profile import importing
     from profdiff.session.session import Session
 
@@ -115,7 +115,7 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
         return Findings.of_recordings(importing.compare(imported, described))
 
     fold = partial(importing.folded, imported)
-    found = OneSetting(ops, findings, fold, output.asked.metric)
+    found = LazyFindings(ops, findings, fold, output.asked.metric)
     output.write(Subject(Session(Path("diff"), described), lambda: found, output.asked))
 
 

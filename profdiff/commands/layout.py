@@ -12,7 +12,7 @@ from profdiff.commands import complete
 from profdiff.commands.command import command
 from profdiff.commands.output import ASCII, WIDTH, refuse_inputs, write
 from profdiff.commands.output_types import OUTPUT_FILE
-from profdiff.reports.form import Asked, text
+from profdiff.reports.form import ReportOptions, text
 
 if TYPE_CHECKING:
     from profdiff.collectors.kernels.arguments import KernelArgument
@@ -91,7 +91,7 @@ def layout(
     if json:
         write(json, json_form.render(document))
     if not csv and not json:
-        asked = Asked(width=width, ascii_only=ascii_only)
+        asked = ReportOptions(width=width, ascii_only=ascii_only)
         write(
             "-",
             text(

@@ -11,7 +11,7 @@ from profdiff.base.errors import InputError
 from profdiff.commands.command import command
 from profdiff.commands.output import ASCII, WIDTH, refuse_inputs, write
 from profdiff.commands.output_types import OUTPUT_FILE
-from profdiff.reports.form import Asked, text
+from profdiff.reports.form import ReportOptions, text
 
 if TYPE_CHECKING:
     from profdiff.evidence.lkp.report import Report
@@ -80,7 +80,7 @@ def lkp(
     if experiment:
         write(experiment, made)
     if not json and not experiment:
-        asked = Asked(width=width, ascii_only=ascii_only)
+        asked = ReportOptions(width=width, ascii_only=ascii_only)
         write(
             "-",
             text(asked, "-", lambda _, columns: text_form.render(document, width=columns)),

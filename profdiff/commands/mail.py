@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from profdiff.evidence.findings import Findings
     from profdiff.mail.address import Address
     from profdiff.mail.attachment import Attachment
-    from profdiff.mail.content import Wishes
+    from profdiff.mail.content import MailOptions
     from profdiff.mail.letter import Letter, Quote
     from profdiff.mail.recipients import Recipients
     from profdiff.mail.thread import Thread
@@ -227,7 +227,7 @@ def mail(
     if regression:
         content.refuse_accident(told.largest)
     about = content.about(told.findings)
-    wishes = content.Wishes(
+    wishes = content.MailOptions(
         command=["profdiff", *sys.argv[1:]],
         real_use=real_use,
         top=top,
@@ -274,14 +274,14 @@ class _Told:
     session: "Session"
     findings: "Findings"
     largest: "Findings"
-    letter: "Callable[[Wishes], Letter]"
-    boxes: "Callable[[Wishes], list[str]]"
+    letter: "Callable[[MailOptions], Letter]"
+    boxes: "Callable[[MailOptions], list[str]]"
     is_joint: bool
 
     @staticmethod
     def of(recording: "Opened", at: str | None) -> "_Told":
         """What a session tells, or several parts together. Raises InputError, SessionError."""
-        from profdiff.evidence.one_setting import OneSetting
+        from profdiff.evidence.one_setting import LazyFindings
         from profdiff.evidence.parts.findings import PartsFindings
         from profdiff.mail import content, parts
         from profdiff.session.parts import Parts
@@ -294,7 +294,7 @@ class _Told:
             found = both.results.largest(both.setting)
             largest = both.parts.get(found.part, first) if found else first
             return _Told(session, first, largest, letter, boxes, is_joint=True)
-        one = OneSetting.of(session, at).findings
+        one = LazyFindings.of(session, at).findings
         letter, boxes = partial(content.letter, one), partial(content.boxes, one)
         return _Told(session, one, one, letter, boxes, is_joint=False)
 

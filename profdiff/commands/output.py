@@ -13,12 +13,12 @@ from profdiff.commands.output_types import OUTPUT_FILE
 from profdiff.commands.recording import works_on
 from profdiff.forms.columns import MIN_WIDTH
 from profdiff.reports.files import write_files
-from profdiff.reports.form import DEFAULT_TOP, Asked, Files, Form, Subject, refuse_per_op
+from profdiff.reports.form import DEFAULT_TOP, Files, Form, ReportOptions, Subject, refuse_per_op
 from profdiff.reports.forms import FORMS
 from profdiff.views.profile.selection import Selection
 
 if TYPE_CHECKING:
-    from profdiff.evidence.one_setting import OneSetting
+    from profdiff.evidence.one_setting import LazyFindings
 
 
 # Options of every text.
@@ -96,7 +96,7 @@ _PROSE = {"text", "html", "json"}
 class Output(NamedTuple):
     """What the options ask for. ``targets``: of each form asked for, "" for its default."""
 
-    asked: Asked
+    asked: ReportOptions
     targets: Mapping[str, str]
 
     def write(self, subject: Subject[Any]) -> None:
@@ -130,7 +130,7 @@ class Output(NamedTuple):
         write_forms(forms, self.targets or {"text": "-"}, subject)
         _tell_blind(subject)
 
-    def _refuse_profiles(self, subject: "Subject[OneSetting]") -> None:
+    def _refuse_profiles(self, subject: "Subject[LazyFindings]") -> None:
         """Raise InputError where a form shows a profile, and there is none."""
         for form in FORMS:
             if form.profile and form.name in self.targets:
@@ -203,7 +203,7 @@ def output_options(
         selection = Selection(
             sort, top, min_delta, "kernel" if kernel_only else "user" if user_only else None
         )
-        asked = Asked(selection, per_op, width, ascii_only, ratios, classes, metric)
+        asked = ReportOptions(selection, per_op, width, ascii_only, ratios, classes, metric)
         return command(output=Output(asked, targets(forms, others)), **others)
 
     with_output.__doc__ = command.__doc__

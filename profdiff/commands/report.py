@@ -196,13 +196,13 @@ def _found(
     metric: str | None,
 ) -> Any:
     """What is reported."""
-    from profdiff.evidence.one_setting import OneSetting
+    from profdiff.evidence.one_setting import LazyFindings
     from profdiff.evidence.parts.findings import PartsFindings
     from profdiff.session.parts import Parts
     from profdiff.session.session import Session
 
     if isinstance(recording, Session):
-        return OneSetting.of(recording, at, metric)
+        return LazyFindings.of(recording, at, metric)
     if isinstance(recording, Parts):
         return PartsFindings.of(recording, at)
     from profdiff.evidence.suite.results import SuiteResults

@@ -6,7 +6,7 @@ import numpy as np
 
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.events import FEW, ChangedEvent, change, outweighing
-from profdiff.profile.events.kept import Here, KeptEvents
+from profdiff.profile.events.kept import EventsAtSetting, KeptEvents
 from profdiff.profile.events.table import by_name
 from profdiff.session.points import Setting
 from profdiff.session.states import StateChange
@@ -49,7 +49,9 @@ def cell_events(
     return found
 
 
-def _both(here: Here, pair: tuple[int, int], names: Sequence[str]) -> dict[str, tuple[int, int]]:
+def _both(
+    here: EventsAtSetting, pair: tuple[int, int], names: Sequence[str]
+) -> dict[str, tuple[int, int]]:
     """How often each event happened that is known of a pair of kernels and differs."""
     base, other = pair
     counts = here.counts[:, :, 0]
@@ -62,7 +64,11 @@ def _both(here: Here, pair: tuple[int, int], names: Sequence[str]) -> dict[str, 
 
 
 def _change(
-    here: Here, states: Sequence[Here], pair: tuple[int, int], place: int, few: int
+    here: EventsAtSetting,
+    states: Sequence[EventsAtSetting],
+    pair: tuple[int, int],
+    place: int,
+    few: int,
 ) -> Difference | None:
     base, other = (here.spread(kernel, place) for kernel in pair)
     if base is None or other is None:

@@ -13,7 +13,7 @@ Stacks = Sequence[tuple[str, Callable[[], bytes]]]
 
 
 @dataclass(frozen=True)
-class OneSetting:
+class LazyFindings:
     """What a report of a session is made of, at one setting. Nothing is read of the recordings
     before ``findings`` are asked for, which are made once, or the ``folded`` stacks of each
     kernel. ``ops``: None where they are unknown. ``metric``: the only one that is shown,
@@ -25,7 +25,7 @@ class OneSetting:
     metric: str | None = None
 
     @staticmethod
-    def of(session: "Session", at: str | None = None, metric: str | None = None) -> "OneSetting":
+    def of(session: "Session", at: str | None = None, metric: str | None = None) -> "LazyFindings":
         """At the setting that ``choose`` chooses. Raises what it does."""
         from profdiff.evidence.findings import Findings, choose
         from profdiff.evidence.results import Results
@@ -35,7 +35,7 @@ class OneSetting:
         setting = choose(session.manifest, at, results)
         find = partial(Findings.of, session, setting, results)
         recordings = Recordings(session, setting, results.state(setting))
-        return OneSetting(setting.ops, find, recordings.folded, metric)
+        return LazyFindings(setting.ops, find, recordings.folded, metric)
 
     @cached_property
     def findings(self) -> "Findings":

@@ -42,7 +42,7 @@ _NO_MARKS = ("PROFDIFF_START()", "PROFDIFF_STOP()", "PROFDIFF_OP()")
 
 
 @dataclass(frozen=True)
-class Wishes:
+class MailOptions:
     """What the writer adds to what the session knows. ``command``: the command line that made the
     letter; ``without``: names of SECTIONS; ``reproducer``: the source, None where it is not known
     or not wanted; ``trailers`` and ``regzbot`` are checked lines; ``blame``: of the kernel
@@ -110,12 +110,12 @@ def _again(findings: Findings) -> str:
     return f": {units.printable(shlex.join([*kept, *command]))}"
 
 
-def letter(findings: Findings, wishes: Wishes) -> Letter:
+def letter(findings: Findings, wishes: MailOptions) -> Letter:
     """The letter about what a session shows."""
     return fitting(lambda wishes: _letter(findings, wishes), wishes)
 
 
-def fitting(make: Callable[[Wishes], Letter], wishes: Wishes) -> Letter:
+def fitting(make: Callable[[MailOptions], Letter], wishes: MailOptions) -> Letter:
     """The letter that ``make`` makes. Where it is too long, it has fewer functions: the row of the
     others sums up those too."""
     said, top = make(wishes), wishes.top
@@ -125,7 +125,7 @@ def fitting(make: Callable[[Wishes], Letter], wishes: Wishes) -> Letter:
     return said
 
 
-def _letter(findings: Findings, wishes: Wishes) -> Letter:
+def _letter(findings: Findings, wishes: MailOptions) -> Letter:
     claimed, largest = claim(findings), largest_change(findings.results, findings.setting)
     kernel = _kernel(findings, largest)
     bisected = findings.manifest.bisection is not None
@@ -167,7 +167,7 @@ def _letter(findings: Findings, wishes: Wishes) -> Letter:
     )
 
 
-def boxes(findings: Findings, wishes: Wishes) -> list[str]:
+def boxes(findings: Findings, wishes: MailOptions) -> list[str]:
     """The checklist, a line for each item."""
     fixes = [one.partition(": ")[2] for one in wishes.trailers if one.startswith("Fixes: ")]
     source: Literal["included", "too long"] | None = None

@@ -11,7 +11,7 @@ from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.evidence.parts.results import PartsMetric
 from profdiff.mail import content, measured, paths
 from profdiff.mail.basis import basis
-from profdiff.mail.content import Wishes
+from profdiff.mail.content import MailOptions
 from profdiff.mail.letter import Letter, Notes, Part, Prose, Section
 from profdiff.mail.tables import WIDTH, table
 from profdiff.reports.text.parts import functions, report
@@ -27,12 +27,12 @@ from profdiff.views.profile.selection import Selection
 from profdiff.views.results.result import ABSENT
 
 
-def letter(findings: PartsFindings, wishes: Wishes) -> Letter:
+def letter(findings: PartsFindings, wishes: MailOptions) -> Letter:
     """The letter about what several architectures, or compilers, show."""
     return content.fitting(lambda wishes: _letter(findings, wishes), wishes)
 
 
-def _letter(findings: PartsFindings, wishes: Wishes) -> Letter:
+def _letter(findings: PartsFindings, wishes: MailOptions) -> Letter:
     parts = findings.parts
     first = next(iter(parts.values()))
     name = claims.workload_name(first)
@@ -66,7 +66,7 @@ def _letter(findings: PartsFindings, wishes: Wishes) -> Letter:
     )
 
 
-def boxes(findings: PartsFindings, wishes: Wishes) -> list[str]:
+def boxes(findings: PartsFindings, wishes: MailOptions) -> list[str]:
     """The checklist, a line for each item: done where every part has it, and what the first
     that has it not lacks."""
     by_part = {name: content.boxes(part, wishes) for name, part in findings.parts.items()}

@@ -20,7 +20,7 @@ from profdiff.collectors.kernels.arguments import parse_arguments
 from profdiff.collectors.kernels.kinds.machine import Machine
 from profdiff.mcp.answer import MOST, answer
 from profdiff.mcp.folder import Folder
-from profdiff.reports.form import Asked, Layout
+from profdiff.reports.form import Layout, ReportOptions
 from profdiff.reports.topics import TOPICS, TopicOptions
 from profdiff.session import opened, parts, suite
 from profdiff.views.shown_command import command_line
@@ -84,7 +84,7 @@ class Tools:
         code = self._session(session, at, cell).annotate(
             function, kernels=kernels or (), inlined_at=inlined_at or None
         )
-        lines = render(code, Asked(width=_WIDTH, layout=Layout(by)))
+        lines = render(code, ReportOptions(width=_WIDTH, layout=Layout(by)))
         text = "\n".join(line.text for line in lines)
         return answer(text, "name one of `kernels`, or `inlined_at`, or ask `by` line")
 
@@ -121,7 +121,7 @@ class Tools:
         page faults, allocations, grace periods. `?` is not known, not 0."""
         found = self._session(session, at, cell)
         text = recordings.formed(
-            found, TOPICS["events"].forms(TopicOptions()), "text", Asked(width=_WIDTH)
+            found, TOPICS["events"].forms(TopicOptions()), "text", ReportOptions(width=_WIDTH)
         )
         return answer(text, "ask at another point with `at`")
 

@@ -27,7 +27,7 @@ from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload, prepare, prepare_for_machine
 from profdiff.recording import copies, named_functions, plan, states, sweep
 from profdiff.recording.known import Answers
-from profdiff.recording.located import Hole, Located, built
+from profdiff.recording.located import Located, UnbuiltKernel, built
 from profdiff.session import inlines
 from profdiff.session import manifest as m
 from profdiff.session.held import is_session
@@ -35,7 +35,7 @@ from profdiff.session.session import Session
 
 
 @dataclass(frozen=True)
-class Asked:
+class RecordOptions:
     """What the command line or an experiment file says. ``series``: the labels of the kernels that
     may lack, because a commit of a series need not build. ``architectures``: those to record, none:
     the one that the kernels are for. ``compilers``: programs that build the kernels, none: each
@@ -85,7 +85,7 @@ class Equipment:
 
     @staticmethod
     def of(
-        asked: Asked, architecture: Architecture | None, known: Answers | None = None
+        asked: RecordOptions, architecture: Architecture | None, known: Answers | None = None
     ) -> "Equipment":
         """The collectors that were asked for, or the one that fits. Raises InputError,
         MissingError."""
@@ -112,7 +112,7 @@ class Experiment:
     ``own``: the guest's own programs; ``note``: what its user must know of what is counted, before
     anything runs. ``machines``: by key, those that were saved before, or why they could not be."""
 
-    asked: Asked
+    asked: RecordOptions
     folder: Path
     kernels: list[KernelFiles]
     equipment: Equipment
@@ -124,7 +124,7 @@ class Experiment:
 
     @staticmethod
     def of(
-        asked: Asked,
+        asked: RecordOptions,
         folder: Path,
         command: Sequence[str],
         kernels: Sequence[Located],
@@ -142,7 +142,7 @@ class Experiment:
             raise InputError(_too_few(kernels))
         described = [
             plan.describe_hole(one)
-            if isinstance(one, Hole)
+            if isinstance(one, UnbuiltKernel)
             else known.get(("kernel", one), partial(plan.describe_kernel, one))
             for one in kernels
         ]
@@ -253,7 +253,9 @@ class Experiment:
         ]
 
 
-def _guest(asked: Asked, equipment: Equipment, architecture: Architecture, folder: Path) -> m.Guest:
+def _guest(
+    asked: RecordOptions, equipment: Equipment, architecture: Architecture, folder: Path
+) -> m.Guest:
     """What guests are like. A session that began with booted ones goes on with these. Raises
     InputError, SessionError."""
     restore = asked.restore
@@ -307,13 +309,13 @@ def _bare(kernels: Sequence[m.Kernel]) -> str:
 
 
 def _too_few(kernels: Sequence[Located]) -> str:
-    if not (holes := [one for one in kernels if isinstance(one, Hole)]):
+    if not (holes := [one for one in kernels if isinstance(one, UnbuiltKernel)]):
         return "give --kernel at least twice: the base and one to compare with it"
     return f"no commit of the series builds; the first, {holes[0].label}: {holes[0].reason}"
 
 
 def _collectors(
-    asked: Asked, architecture: Architecture | None
+    asked: RecordOptions, architecture: Architecture | None
 ) -> tuple[list[str], dict[str, Value]]:
     """The collectors that were asked for, or the one that fits, and their options. Raises
     InputError."""
@@ -339,7 +341,7 @@ def _collectors(
     return names, {key: value for own in settings for key, value in own.items()}
 
 
-def _refuse_unused(asked: Asked, names: Sequence[str]) -> None:
+def _refuse_unused(asked: RecordOptions, names: Sequence[str]) -> None:
     """Raise InputError for an option on the command line that no collector among ``names`` has: it
     would say nothing."""
     for option in registry.options():
@@ -354,7 +356,7 @@ def _refuse_unused(asked: Asked, names: Sequence[str]) -> None:
 
 
 def _emulator(
-    asked: Asked, name: str, architecture: Architecture | None, cpu: str | None
+    asked: RecordOptions, name: str, architecture: Architecture | None, cpu: str | None
 ) -> Qemu | None:
     if architecture is None:
         return None

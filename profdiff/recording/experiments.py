@@ -13,7 +13,7 @@ from profdiff.collectors.by_architecture import unnamed
 from profdiff.collectors.kernels.arguments import KernelArgument
 from profdiff.collectors.kernels.kinds.machine import Machine
 from profdiff.recording import copies, located, plan, series
-from profdiff.recording.experiment import Asked, Equipment, Experiment
+from profdiff.recording.experiment import Equipment, Experiment, RecordOptions
 from profdiff.recording.known import Answers
 from profdiff.session import opened
 from profdiff.session.held import held, parted_by
@@ -35,7 +35,7 @@ class Experiments:
     kind: PartKind = ARCHITECTURE
 
     @staticmethod
-    def of(asked: Asked, known: Answers | None = None) -> "Experiments":
+    def of(asked: RecordOptions, known: Answers | None = None) -> "Experiments":
         """All are planned before anything is recorded: what one part lacks must not show when the
         other is done. ``known``: what other experiments found. Raises InputError, MissingError,
         SessionError."""
@@ -86,7 +86,7 @@ class Experiments:
 
 
 def _by_architecture(
-    asked: Asked, folder: Path, command: Sequence[str], names: Sequence[str], known: Answers
+    asked: RecordOptions, folder: Path, command: Sequence[str], names: Sequence[str], known: Answers
 ) -> Experiments:
     wanted = asked.architectures
     if names:
@@ -122,7 +122,7 @@ def _by_architecture(
 
 
 def _by_compiler(
-    asked: Asked, folder: Path, command: Sequence[str], names: Sequence[str], known: Answers
+    asked: RecordOptions, folder: Path, command: Sequence[str], names: Sequence[str], known: Answers
 ) -> Experiments:
     wanted: Sequence[str] = asked.compilers
     if names:
@@ -145,7 +145,7 @@ def _by_compiler(
     return Experiments(folder, names, each, COMPILER)
 
 
-def not_built(asked: Asked) -> list[str]:
+def not_built(asked: RecordOptions) -> list[str]:
     """The kernels from git, ``LABEL=SPEC``, that may have to be built before this is recorded
     (``located.not_built``): of the parts that its folder has, where nobody says of which. Raises
     InputError, SessionError."""
@@ -159,12 +159,12 @@ def not_built(asked: Asked) -> list[str]:
     return located.not_built(asked.kernels, architectures, compilers)
 
 
-def asked_kernels(asked: Asked) -> tuple[KernelArgument | frozenset[str], ...]:
+def asked_kernels(asked: RecordOptions) -> tuple[KernelArgument | frozenset[str], ...]:
     """What was asked for of kernels, to find it again."""
     return (frozenset(asked.series), *asked.kernels)
 
 
-def _kind(asked: Asked, folder: Path) -> PartKind:
+def _kind(asked: RecordOptions, folder: Path) -> PartKind:
     """What the parts of ``folder`` differ by, or are going to. Raises InputError where it has parts
     of another kind than is asked for."""
     kind = parted_by(folder)
@@ -177,7 +177,7 @@ def _kind(asked: Asked, folder: Path) -> PartKind:
     return wanted or ARCHITECTURE
 
 
-def _parts(asked: Asked, folder: Path, kind: PartKind) -> list[str]:
+def _parts(asked: RecordOptions, folder: Path, kind: PartKind) -> list[str]:
     """The names of all parts that ``folder`` is going to have; none for one session. Raises
     InputError, SessionError."""
     names = list(asked.compilers) or [one.arch for one in asked.architectures]

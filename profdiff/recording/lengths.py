@@ -51,7 +51,7 @@ class Lengths:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class LengthChoice:
     """What there is to choose from. ``command``: its words, which name ``names``; ``ops`` is a rule
     that depends on some of them; ``rows``: values by parameter at each point."""
 
@@ -61,7 +61,7 @@ class Wanted:
     rows: Sequence[Row]
 
 
-def asked(text: str, wanted: Wanted) -> Lengths | None:
+def asked(text: str, wanted: LengthChoice) -> Lengths | None:
     """--difference: ``NAME=SHORT,LONG``, ``NAME``, ``none``. Raises InputError."""
     if text == _NONE:
         return None
@@ -96,7 +96,7 @@ def asked(text: str, wanted: Wanted) -> Lengths | None:
     return found
 
 
-def chosen(wanted: Wanted) -> tuple[Lengths | None, str | None]:
+def chosen(wanted: LengthChoice) -> tuple[Lengths | None, str | None]:
     """The lengths of a command that nothing was said of, and what to tell its user."""
     names = [name for name in wanted.rows[0] if f"{{{name}}}" in (wanted.ops or "")]
     if len(names) > 1:
@@ -123,7 +123,7 @@ def _without_half(name: str, rows: Sequence[Row]) -> str | None:
     return None
 
 
-def _how_to_say(wanted: Wanted) -> str:
+def _how_to_say(wanted: LengthChoice) -> str:
     """How to say which word of the command is its number of operations."""
     words = [n for n, word in enumerate(wanted.command) if n and _number(word)]
     if wanted.rows[0] and wanted.ops is None and not words:

@@ -21,7 +21,7 @@ _BUILT, _LATEST = 0.5, 4
 
 
 @dataclass(frozen=True)
-class Hole:
+class UnbuiltKernel:
     """A kernel that there is not: ``reason`` says why it could not be built, in one line."""
 
     label: str
@@ -29,12 +29,12 @@ class Hole:
     reason: str
 
 
-Located = KernelFiles | Hole
+Located = KernelFiles | UnbuiltKernel
 
 
 def built(kernels: Sequence[Located]) -> list[KernelFiles]:
     """Those that there are."""
-    return [kernel for kernel in kernels if not isinstance(kernel, Hole)]
+    return [kernel for kernel in kernels if not isinstance(kernel, UnbuiltKernel)]
 
 
 def together(
@@ -112,7 +112,7 @@ def _locate(argument: KernelArgument, holes: Set[str]) -> Located:
         if argument.label not in holes:
             raise
         tell(f"{argument.label}: not built, the recording goes on without it: {error.first}")
-        return Hole(argument.label, argument.spec, error.first)
+        return UnbuiltKernel(argument.label, argument.spec, error.first)
 
 
 def _architecture(kernels: Sequence[KernelFiles]) -> Architecture | None:
@@ -174,7 +174,7 @@ def for_each(
 
 def _architecture_of(kernel: Located) -> Architecture:
     """The one that a kernel is for, or would be. Raises InputError for a machine's."""
-    if isinstance(kernel, Hole):
+    if isinstance(kernel, UnbuiltKernel):
         return _built_for(kernel.spec)
     if kernel.image is None:
         raise InputError(

@@ -22,7 +22,7 @@ from profdiff.collectors.kernels.image_notes import build_ids
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload
 from profdiff.recording import origin
-from profdiff.recording.located import Hole
+from profdiff.recording.located import UnbuiltKernel
 from profdiff.session import manifest as m
 from profdiff.session.held import is_session
 from profdiff.session.points import number_of
@@ -73,7 +73,7 @@ def describe_kernel(files: KernelFiles) -> m.Kernel:
     )
 
 
-def describe_hole(hole: Hole) -> m.Kernel:
+def describe_hole(hole: UnbuiltKernel) -> m.Kernel:
     """A kernel that was not built, as the manifest names it."""
     return m.Kernel(label=hole.label, spec=str(hole.spec), hole=hole.reason)
 

@@ -16,7 +16,7 @@ from profdiff.collectors.architecture import Architecture, host
 from profdiff.collectors.guest import initramfs
 from profdiff.collectors.workload.compilation import compiled, is_source
 from profdiff.recording import copies, located, states, sweep
-from profdiff.recording.experiment import Asked, Experiment
+from profdiff.recording.experiment import Experiment, RecordOptions
 from profdiff.recording.experiments import Experiments, asked_kernels
 from profdiff.recording.known import Answers
 from profdiff.recording.schedule import PlannedRun, States
@@ -36,7 +36,7 @@ class AskedSuite:
     name: str
     output: Path | None
     command: Sequence[str]
-    each: Sequence[tuple[SuiteWorkload, Asked]]
+    each: Sequence[tuple[SuiteWorkload, RecordOptions]]
     only: Sequence[str] = ()
     tags: Sequence[str] = ()
     shard: Shard | None = None
@@ -145,7 +145,7 @@ class SuitePlan:
                 )
 
 
-def _compile(wanted: Sequence[tuple[SuiteWorkload, Asked]]) -> None:
+def _compile(wanted: Sequence[tuple[SuiteWorkload, RecordOptions]]) -> None:
     """Compile what is to be compiled side by side. Whatever goes wrong shows when it is planned,
     which compiles it again."""
     folders = cache_folder("workloads"), initramfs.guest_resources()
@@ -197,7 +197,9 @@ def chosen_points(
     }
 
 
-def _may_have(asked: AskedSuite, workload: SuiteWorkload, one: Asked, known: Answers) -> bool:
+def _may_have(
+    asked: AskedSuite, workload: SuiteWorkload, one: RecordOptions, known: Answers
+) -> bool:
     """Whether a workload has a cell that is wanted, before it is compiled."""
     if asked.tags and not set(asked.tags) & set(workload.tags):
         return False
@@ -210,7 +212,7 @@ def _may_have(asked: AskedSuite, workload: SuiteWorkload, one: Asked, known: Ans
     )
 
 
-def _names(workload: SuiteWorkload, one: Asked, known: Answers) -> list[str]:
+def _names(workload: SuiteWorkload, one: RecordOptions, known: Answers) -> list[str]:
     """The names of a workload's cells."""
     guests = bool(one.architectures or one.compilers)
     with _naming(workload.name):

@@ -8,7 +8,7 @@ from itertools import product
 
 from profdiff.base.errors import InputError
 from profdiff.recording import lengths
-from profdiff.recording.lengths import OPS, Lengths, Row, Wanted
+from profdiff.recording.lengths import OPS, LengthChoice, Lengths, Row
 from profdiff.session import manifest as m
 from profdiff.session.points import substitute
 
@@ -87,7 +87,7 @@ def points(asked: Sweep, command: Sequence[str], *, in_guests: bool, whole: bool
         rule = None
     if rule is None and all(_OPERATIONS.fullmatch(row.get(OPS, "")) for row in rows):
         rule = f"{{{OPS}}}"
-    wanted = Wanted(command, names, rule, rows)
+    wanted = LengthChoice(command, names, rule, rows)
     pair: Lengths | None = None
     note: str | None = None
     if asked.difference is not None:

@@ -29,7 +29,7 @@ class Layout(NamedTuple):
     cold: bool = False
 
 
-class Asked(NamedTuple):
+class ReportOptions(NamedTuple):
     """How it is to be shown. ``selection.top``: None where nothing was said of it; ``per_op``: None
     means where ops are known; ``width``: None means the terminal's; ``ratios``: changes as how many
     times the base; ``classes``: what kind of instructions ran, too; ``metric``: the only one that
@@ -44,7 +44,7 @@ class Asked(NamedTuple):
     metric: str | None = None
     layout: Layout = Layout()
 
-    def for_text(self, target: str) -> "Asked":
+    def for_text(self, target: str) -> "ReportOptions":
         """With a width, and a number of rows."""
         selection, width = self.selection, self.width
         if selection.top is None:
@@ -59,7 +59,7 @@ class Subject(NamedTuple, Generic[Found]):
 
     recording: "Recording"
     find: Callable[[], Found]
-    asked: Asked = Asked()
+    asked: ReportOptions = ReportOptions()
 
 
 class Form(NamedTuple):
@@ -80,7 +80,7 @@ class Form(NamedTuple):
     instead: str = ""
 
 
-def text(asked: Asked, target: str, render: Callable[[Asked, int], str]) -> str:
+def text(asked: ReportOptions, target: str, render: Callable[[ReportOptions, int], str]) -> str:
     """The text that ``render`` makes in so many columns."""
     asked = asked.for_text(target)
     made = render(asked, asked.width or terminal.COLUMNS)

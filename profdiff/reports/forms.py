@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from profdiff.reports.form import Files, Form, Subject, text
 
 if TYPE_CHECKING:
-    from profdiff.evidence.one_setting import OneSetting
+    from profdiff.evidence.one_setting import LazyFindings
     from profdiff.evidence.parts.findings import PartsFindings
     from profdiff.views.suite.records import SuiteDocument
 
-    OfSession = Subject[OneSetting]
+    OfSession = Subject[LazyFindings]
     OfParts = Subject[PartsFindings]
     OfSuite = Subject[SuiteDocument]
 

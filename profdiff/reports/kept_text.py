@@ -11,7 +11,7 @@ from profdiff.base import bounded
 from profdiff.base.atomic import write_atomic
 from profdiff.base.cache import cache_folder, cache_path
 from profdiff.base.errors import MissingError
-from profdiff.reports.form import Asked, Subject
+from profdiff.reports.form import ReportOptions, Subject
 from profdiff.session.session import Session
 from profdiff.symbolization._native import checksum
 
@@ -22,9 +22,9 @@ _MOST_KEPT = 100
 _PROGRAM = Path(__file__).parent.parent
 
 
-def session_text(session: Session, at: str | None, asked: Asked) -> str:
+def session_text(session: Session, at: str | None, asked: ReportOptions) -> str:
     """The report of ``session`` at a setting (None: ``choose`` chooses), for standard output.
-    Raises what ``OneSetting`` does."""
+    Raises what ``LazyFindings`` does."""
     asked = asked.for_text("-")
     key = _key(session, at, asked)
     if key is None:
@@ -44,8 +44,8 @@ def session_text(session: Session, at: str | None, asked: Asked) -> str:
 def keep(session: Session) -> None:
     """Make the text that ``profdiff report`` shows here without options. Raises as
     ``session_text``."""
-    if _key(session, None, Asked()) is not None:
-        session_text(session, None, Asked())
+    if _key(session, None, ReportOptions()) is not None:
+        session_text(session, None, ReportOptions())
 
 
 def _is_whole(session: Session) -> bool:
@@ -61,11 +61,11 @@ def _is_whole(session: Session) -> bool:
     )
 
 
-def _made(session: Session, at: str | None, asked: Asked) -> str:
-    from profdiff.evidence.one_setting import OneSetting
+def _made(session: Session, at: str | None, asked: ReportOptions) -> str:
+    from profdiff.evidence.one_setting import LazyFindings
     from profdiff.reports.forms import session_text as made
 
-    return made(Subject(session, lambda: OneSetting.of(session, at, asked.metric), asked), "-")
+    return made(Subject(session, lambda: LazyFindings.of(session, at, asked.metric), asked), "-")
 
 
 def _keep(path: Path, text: str) -> None:
@@ -76,7 +76,7 @@ def _keep(path: Path, text: str) -> None:
         old.unlink(missing_ok=True)
 
 
-def _key(session: Session, at: str | None, asked: Asked) -> str | None:
+def _key(session: Session, at: str | None, asked: ReportOptions) -> str | None:
     """Identifies all that the text is made of: every byte of the session, what is asked for, and
     this program. None for a session that is too large, or has more than files and folders."""
     import hashlib

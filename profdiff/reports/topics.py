@@ -5,16 +5,16 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from profdiff.reports.form import Asked, Form, Subject, text
+from profdiff.reports.form import Form, ReportOptions, Subject, text
 from profdiff.topics.registry import TOPICS as TABLES
 from profdiff.topics.registry import Topic
 
 if TYPE_CHECKING:
-    from profdiff.evidence.one_setting import OneSetting
+    from profdiff.evidence.one_setting import LazyFindings
     from profdiff.profile.data.pairing import By
     from profdiff.shapes.table import Section
 
-    OfSession = Subject[OneSetting]
+    OfSession = Subject[LazyFindings]
 
 _BOTH = "leave --kernel-only and --user-only out"
 
@@ -83,7 +83,7 @@ def _tables(name: str, build: _Build, options: TopicOptions) -> Sequence[Form]:
         from profdiff.forms.text import render
         from profdiff.shapes.selected import selected
 
-        def rendered(asked: Asked, width: int) -> str:
+        def rendered(asked: ReportOptions, width: int) -> str:
             rows = asked.selection
             found = section(subject, absolute=asked.per_op is False)
             shown = selected(found, rows.top, rows.min_delta)

@@ -17,8 +17,8 @@ from tables import rows, tables
 
 from profdiff.base import units
 from profdiff.reports.annotation.text import render
-from profdiff.reports.form import Asked
 from profdiff.reports.form import Layout as Shape
+from profdiff.reports.form import ReportOptions
 from profdiff.views.annotation.access import Access, title
 from profdiff.views.annotation.records import Annotation
 
@@ -40,7 +40,9 @@ USER = access("unresolved", reason="user-memory")
 
 
 def text(shown: Annotation, width: int = 100, **asked: Any) -> list[str]:
-    asked_for = Asked(width=width, ascii_only=asked.pop("ascii_only", False), layout=Shape(**asked))
+    asked_for = ReportOptions(
+        width=width, ascii_only=asked.pop("ascii_only", False), layout=Shape(**asked)
+    )
     return [line.text for line in render(shown, asked_for)]
 
 

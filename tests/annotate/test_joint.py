@@ -16,7 +16,7 @@ from synthetic_annotation import On, annotation, row
 from profdiff.base import units
 from profdiff.reports.annotation.json import encode
 from profdiff.reports.annotation.parts_text import render
-from profdiff.reports.form import Asked, Layout
+from profdiff.reports.form import Layout, ReportOptions
 from profdiff.views.annotation.records import Annotation
 from profdiff.views.parts.annotation import JointAnnotation, parts_annotation, parts_lines, schema
 
@@ -121,15 +121,15 @@ def test_nothing_is_lost_and_all_of_it_fits(made: dict[str, Annotation], width: 
             own = [(line.file, line.lines[label]) for line in one.lines if label in line.lines]
             assert set(own) <= set(places), name
     for by in ("line", "instruction"):
-        drawn = render(joint, Asked(width=width, layout=Layout(by)))  # type: ignore[arg-type]
+        drawn = render(joint, ReportOptions(width=width, layout=Layout(by)))  # type: ignore[arg-type]
         assert all(units.width(line.text) <= width for line in drawn)
-        shown = Asked(width=width, ascii_only=True, layout=Layout(by))  # type: ignore[arg-type]
+        shown = ReportOptions(width=width, ascii_only=True, layout=Layout(by))  # type: ignore[arg-type]
         ascii_only = render(joint, shown)
         assert all(line.text.isascii() for line in ascii_only)
 
 
 def test_the_text_by_line() -> None:
-    text = [line.text for line in render(both(), Asked(width=120, layout=Layout("line")))]
+    text = [line.text for line in render(both(), ReportOptions(width=120, layout=Layout("line")))]
     assert text[0] == "f: instructions, compilers side by side"
     cells = {
         found[1]: line.split() for line in text if (found := re.search(r" line ([^:,]+)", line))
@@ -144,7 +144,7 @@ def test_the_text_by_line() -> None:
 
 def test_the_text_by_instruction_follows_compiler_by_compiler() -> None:
     joint = both()
-    drawn = [line.text for line in render(joint, Asked(width=100))]
+    drawn = [line.text for line in render(joint, ReportOptions(width=100))]
     assert [line for line in drawn if line.startswith("under ")] == [
         "under gcc-12:",
         "under clang-19:",
@@ -156,7 +156,7 @@ def test_what_is_missing_is_said() -> None:
     why = {"clang-19": "nothing executes f"}
     joint = parts_annotation("compiler", NAMES, made, why)
     for by in ("line", "instruction"):
-        drawn = [line.text for line in render(joint, Asked(width=100, layout=Layout(by)))]  # type: ignore[arg-type]
+        drawn = [line.text for line in render(joint, ReportOptions(width=100, layout=Layout(by)))]  # type: ignore[arg-type]
         assert "clang-19: nothing executes f" in drawn
     assert all(line.parts["clang-19"] is None for line in joint.lines)
 

@@ -11,7 +11,7 @@ from synthetic_annotation import On, annotation, row
 from profdiff.base import units
 from profdiff.base.terminal import Styled
 from profdiff.reports.annotation.text import render
-from profdiff.reports.form import Asked, Layout
+from profdiff.reports.form import Layout, ReportOptions
 from profdiff.views.annotation.records import Annotation, Relation, Row
 
 A, B = 0xFFFF_FFFF_8110_0000, 0xFFFF_FFFF_8120_0000
@@ -21,7 +21,9 @@ def text(shown: Annotation, width: int = 100, **asked: object) -> list[str]:
     """Lines."""
     common = {name: asked.pop(name) for name in ("per_op", "ascii_only") if name in asked}
     layout = Layout(**asked)  # type: ignore[arg-type]
-    return [line.text for line in render(shown, Asked(width=width, layout=layout, **common))]  # type: ignore[arg-type]
+    return [
+        line.text for line in render(shown, ReportOptions(width=width, layout=layout, **common))
+    ]  # type: ignore[arg-type]
 
 
 def both(
@@ -272,7 +274,7 @@ def test_colour_is_on_what_it_is_about() -> None:
             if span.style == style
         ]
 
-    lines = render(loop(), Asked(width=100))
+    lines = render(loop(), ReportOptions(width=100))
     assert "       16.00  +16.00  " in coloured(lines, "more")
     assert coloured(lines, "less") == ["10.00         -10.00  "]
     assert [one.split()[-1] for one in coloured(lines, "dim")] == ["ud2", "ud2", "executed"] + [

@@ -17,7 +17,7 @@ from profdiff.bisection.kept import Kept, Question
 from profdiff.collectors.kernels.building import kept
 from profdiff.collectors.kernels.git_spec import GitSpec
 from profdiff.evidence.findings import Findings
-from profdiff.mail.content import Wishes, letter
+from profdiff.mail.content import MailOptions, letter
 from profdiff.session import manifest as m
 from profdiff.session.bisection import Bisection, Revision, Step
 from profdiff.views.bisection import fixes, introduced, sentences
@@ -230,10 +230,12 @@ def test_the_checklist_is_ticked_by_a_revert(fields: dict[str, object], done: bo
 
 
 def test_the_mail_says_it() -> None:
-    text = letter(bisected(FOUND), Wishes(command=["profdiff"])).render()
+    text = letter(bisected(FOUND), MailOptions(command=["profdiff"])).render()
     assert 'The first bad commit is dddddddddddd ("mm: do it")' in text.replace("\n  ", " ")
     assert "first bad commit" not in written().render()
-    without = letter(bisected(FOUND), Wishes(command=["profdiff"], without=["bisection"])).render()
+    without = letter(
+        bisected(FOUND), MailOptions(command=["profdiff"], without=["bisection"])
+    ).render()
     assert "first bad commit" not in without
 
 
@@ -242,9 +244,9 @@ def test_the_subject_says_since_when() -> None:
     plain = findings([compare(rows)])
     manifest = m.replace(plain.manifest, bisection=FOUND)
     made = replace(plain, manifest=manifest)
-    subject = letter(made, Wishes(command=["profdiff"])).subject
+    subject = letter(made, MailOptions(command=["profdiff"])).subject
     assert subject.endswith('more instructions since dddddddddddd ("mm: do it")')
-    assert "since" not in letter(plain, Wishes(command=["profdiff"])).subject
+    assert "since" not in letter(plain, MailOptions(command=["profdiff"])).subject
 
 
 def test_bad_with_the_culprit_reverted_is_not_called_bad() -> None:
@@ -269,7 +271,7 @@ def test_bad_with_the_culprit_reverted_is_not_called_bad() -> None:
     manifest = m.replace(plain.manifest, bisection=FOUND, kernels=kernels)
     results = replace(plain.results, manifest=manifest, kernels=kernels)
     text = letter(
-        replace(plain, manifest=manifest, results=results), Wishes(command=["profdiff"])
+        replace(plain, manifest=manifest, results=results), MailOptions(command=["profdiff"])
     ).render()
     said = " ".join(text.split())
     assert "On bad-tip with dddddddddddd reverted (bad-revert), the change is -10.0%" in said

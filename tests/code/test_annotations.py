@@ -24,7 +24,7 @@ from profdiff.profile.code.kernel_functions import KernelFunctions
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.recordings import Recordings
 from profdiff.reports.annotation.text import render
-from profdiff.reports.form import Asked
+from profdiff.reports.form import ReportOptions
 from profdiff.session.points import settings
 from profdiff.session.session import Session
 from profdiff.symbolization.places import KERNEL_HALF
@@ -326,7 +326,7 @@ def test_no_share_is_shown_of_a_branch_that_is_untold() -> None:
     taken = {"base": [[0], [0]], "new": [[4], [0]]}
     untold = {"base": [[10], [20]], "new": [[0], [20]]}
     found = Annotations(compare_code(rows, taken=taken, untold=untold)).annotation("work")
-    lines = [line.text for line in render(found, Asked(width=100))]
+    lines = [line.text for line in render(found, ReportOptions(width=100))]
     first, second = (line for line in lines if " je " in line)
     assert first.endswith("  taken - / 4 of 10")
     assert "taken" not in second

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support import profdiff
 
-from profdiff.evidence.one_setting import OneSetting
+from profdiff.evidence.one_setting import LazyFindings
 from profdiff.session.session import Session
 from profdiff.shapes.table import Cell
 from profdiff.topics.registry import TOPICS
@@ -24,7 +24,7 @@ OUTSIDE = 3
 def events(session: Path, what: str) -> list[dict[str, Cell]]:
     """Those at a point: a row for each event, context and kernel."""
     section = TOPICS["events"].section(
-        OneSetting.of(Session.open(session), f"what={what}").findings
+        LazyFindings.of(Session.open(session), f"what={what}").findings
     )
     return [row for table in section.tables for row in table.by_row_and_kernel()]
 

@@ -15,7 +15,7 @@ from synthetic_session import exact_session
 from tables import rows, tables
 
 from profdiff.base import units
-from profdiff.evidence.one_setting import OneSetting
+from profdiff.evidence.one_setting import LazyFindings
 from profdiff.profile.events.table import events
 from profdiff.session.session import Session
 
@@ -105,7 +105,7 @@ def test_without_a_call_tree_all_is_in_one_table(at_a_terminal: Path) -> None:
 
 @pytest.mark.guest
 def test_the_page_shows_them(happened: Path, browser: Any, tmp_path: Path) -> None:
-    found = OneSetting.of(Session.open(happened), "what=unmaps").findings
+    found = LazyFindings.of(Session.open(happened), "what=unmaps").findings
     page = Page(browser, found, tmp_path, 1280)
     rows = page.page.eval_on_selector_all(
         "#events-own tbody tr",

@@ -98,7 +98,7 @@ def test_every_form_says_it(browser: Any, tmp_path: Path) -> None:
     lines = text.render(found, Selection(), width=100).splitlines()
     said = [lines[n - 1].split()[0] for n, line in enumerate(lines) if line.strip() == SAID]
     assert said == labels[1:3]
-    mail = content.letter(found, content.Wishes(["profdiff", "mail"])).render().splitlines()
+    mail = content.letter(found, content.MailOptions(["profdiff", "mail"])).render().splitlines()
     assert [line.split()[0] for line in mail if line.endswith(SAID)] == labels[1:3]
     page = Page(browser, found, tmp_path, 1280)
     shown = page.page.eval_on_selector_all(

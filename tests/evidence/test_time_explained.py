@@ -154,7 +154,7 @@ def test_a_rate_is_the_time_of_one() -> None:
 
 
 def first_paragraph(findings: Findings) -> str:
-    letter = content.letter(findings, content.Wishes(command=["profdiff", "mail"]))
+    letter = content.letter(findings, content.MailOptions(command=["profdiff", "mail"]))
     return " ".join(letter.render().split("\n\n")[0].split())
 
 
@@ -170,7 +170,7 @@ def test_a_time_of_a_function_is_not_that_of_the_work() -> None:
     )
     findings = found(every)
     assert [one.metric for one in time_split.splits(findings.results, findings.setting)] == ["own"]
-    assert "own" in content.letter(findings, content.Wishes(command=["profdiff"])).sentence
+    assert "own" in content.letter(findings, content.MailOptions(command=["profdiff"])).sentence
 
 
 def test_the_mail_says_so_in_its_first_paragraph() -> None:

@@ -31,9 +31,9 @@ def found() -> Findings:
     return findings([compare(example(), ops=40_000, failed=["new"])])
 
 
-def written(wishes: content.Wishes | None = None) -> Letter:
+def written(wishes: content.MailOptions | None = None) -> Letter:
     """The letter about two made-up kernels."""
-    return content.letter(found(), wishes or content.Wishes(command=["profdiff", "mail"]))
+    return content.letter(found(), wishes or content.MailOptions(command=["profdiff", "mail"]))
 
 
 def timed(

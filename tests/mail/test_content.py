@@ -17,7 +17,7 @@ from profdiff import __version__
 from profdiff.base.errors import InputError
 from profdiff.collectors.workload.workload import prepare
 from profdiff.mail.attachment import Kind, attach
-from profdiff.mail.content import Wishes, letter
+from profdiff.mail.content import MailOptions, letter
 from profdiff.mail.reproducer import MAX_LINES, Reproducer
 from profdiff.mail.sections import SECTIONS
 from profdiff.recording import plan
@@ -64,8 +64,8 @@ def test_the_first_sentence_says_what_where_and_by_how_much() -> None:
     assert paragraphs(alone.render())[0].startswith("work executes 1,448,096 instructions on Linux")
 
 
-def _wishes(**rest: object) -> Wishes:
-    return Wishes(["profdiff", "mail"], **rest)  # type: ignore[arg-type]
+def _wishes(**rest: object) -> MailOptions:
+    return MailOptions(["profdiff", "mail"], **rest)  # type: ignore[arg-type]
 
 
 def test_sections_stand_in_their_order_and_can_be_left_out() -> None:
@@ -136,7 +136,7 @@ def test_the_command_is_one_for_a_shell(size: int) -> None:
 
 
 def test_the_footer_tells_the_tool_and_its_input() -> None:
-    said = written(Wishes(["profdiff", "mail", "a b"])).render()
+    said = written(MailOptions(["profdiff", "mail", "a b"])).render()
     assert said.endswith(f"\n-- \nprofdiff {__version__}: profdiff mail 'a b'\n")
     assert "profdiff record" in said
     older = replace(found(), manifest=m.replace(found().manifest, profdiff="0.0.9"))

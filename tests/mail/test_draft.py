@@ -22,7 +22,7 @@ from support import need_program, profdiff
 from profdiff.base.errors import InputError
 from profdiff.mail.address import Address
 from profdiff.mail.attachment import Attachment
-from profdiff.mail.content import Wishes
+from profdiff.mail.content import MailOptions
 from profdiff.mail.content import letter as letter_about
 from profdiff.mail.draft import compose
 from profdiff.mail.letter import LIMIT, LINES, Letter, Section, Table
@@ -162,7 +162,7 @@ def test_spreads_survive(tmp_path: Path) -> None:
     """Tables hold characters that are not ASCII."""
     boots = [100.0, 101.0, 102.0, 103.0, 104.0]
     found = timed({"base": [boots], "new": [[2 * value for value in boots]]})
-    data = mail(letter_about(found, Wishes(["profdiff", "mail"])))
+    data = mail(letter_about(found, MailOptions(["profdiff", "mail"])))
     passed, _ = sent(data, tmp_path, f"--from={RILEY}")
     assert "102 ±1.6%".encode() in passed
     assert body_of(passed) == body_of(data)
@@ -208,7 +208,7 @@ def test_b4_finds_the_trailers_and_the_signature(b4: Any) -> None:
         "Link: https://lore.kernel.org/r/b@example.org/",
     ]
     commands = ["#regzbot introduced: v6.16..v6.17-rc1"]
-    letter = written(Wishes(command=["profdiff", "mail"], trailers=trailers, regzbot=commands))
+    letter = written(MailOptions(command=["profdiff", "mail"], trailers=trailers, regzbot=commands))
     body = parsed(mail(letter)).get_content()
     headers, _, found, _, signature = b4.LoreMessage.get_body_parts(body)
     assert headers == []

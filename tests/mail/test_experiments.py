@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
 from profdiff.mail.attachment import attach
-from profdiff.mail.content import Wishes, letter
+from profdiff.mail.content import MailOptions, letter
 from profdiff.session import manifest as m
 from profdiff.session.state import State
 from profdiff.views.claims.checklist import Grounds, Item, items
@@ -40,7 +40,7 @@ def times(factor: float, values: list[float] | None = None) -> list[float]:
 
 
 def text(findings: Findings) -> str:
-    return letter(findings, Wishes(["profdiff", "mail"])).render()
+    return letter(findings, MailOptions(["profdiff", "mail"])).render()
 
 
 def flat(findings: Findings) -> str:

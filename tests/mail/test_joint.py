@@ -12,7 +12,7 @@ from synthetic_joint import example, joint
 from profdiff.base import units
 from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.mail import parts as mail
-from profdiff.mail.content import Wishes
+from profdiff.mail.content import MailOptions
 from profdiff.mail.letter import LINES
 from profdiff.session import manifest as m
 from profdiff.session.parts import Parts
@@ -20,7 +20,7 @@ from profdiff.session.session import Session
 from profdiff.session.state import State
 from profdiff.views.results.result import ABSENT
 
-WISHES = Wishes(command=["profdiff", "mail"])
+WISHES = MailOptions(command=["profdiff", "mail"])
 SENDER = ("--from", "Riley Reporter <riley@example.org>")
 
 
@@ -106,7 +106,7 @@ def test_many_functions_are_bounded(tmp_path: Path) -> None:
         for name, kernels in example().items()
     }
     findings = PartsFindings.of(joint(tmp_path / "S", parts))
-    said = mail.letter(findings, Wishes(command=[], top=70))
+    said = mail.letter(findings, MailOptions(command=[], top=70))
     assert said.excess <= LINES
     body = said.render().partition("How to reproduce")[0]
     assert len(body.splitlines()) <= LINES + 2
@@ -132,7 +132,7 @@ def test_no_kernels_path_is_in_it(tmp_path: Path) -> None:
 
 
 def test_sections_can_be_left_out(findings: PartsFindings) -> None:
-    without = Wishes(command=[], without=["functions", "measured"])
+    without = MailOptions(command=[], without=["functions", "measured"])
     text = mail.letter(findings, without).render()
     assert "change_pte_range" not in text
     assert "How it was measured" not in text

@@ -18,7 +18,7 @@ from tars import unpack_session
 from profdiff.base.metric import SAMPLED, Metric
 from profdiff.evidence.findings import Findings, choose
 from profdiff.evidence.results import Results
-from profdiff.mail.content import Wishes, letter
+from profdiff.mail.content import MailOptions, letter
 from profdiff.mail.letter import LINES
 from profdiff.mail.paths import recorded, without_paths
 from profdiff.mail.reproducer import Reproducer
@@ -33,7 +33,7 @@ METRIC = m.Measured("latency", "ns/call", "lower", False, [1.0])
 
 
 def text(findings: Findings, **more: object) -> str:
-    return letter(findings, Wishes(["profdiff", "mail"], **more)).render()  # type: ignore[arg-type]
+    return letter(findings, MailOptions(["profdiff", "mail"], **more)).render()  # type: ignore[arg-type]
 
 
 def bounded(said: str) -> list[str]:
@@ -263,7 +263,7 @@ def test_no_path_of_the_machine_is_in_a_mail(tmp_path: Path) -> None:
     opened = Session.open(tmp_path / "s")
     found_ = Findings.of(opened, choose(opened.manifest, None))
     words = ["profdiff", "mail", f"{secret}/s", "-o", f"{secret}/draft.eml"]
-    said = letter(found_, Wishes(words, checklist=True)).render()
+    said = letter(found_, MailOptions(words, checklist=True)).render()
     assert secret not in said
     assert tmp_path.name not in said
     assert "--kernel base=6.0.0" in " ".join(said.split())

@@ -192,7 +192,7 @@ def test_a_commit_that_does_not_build_is_a_hole_on_each(
     found = located.for_each(kernels(texts), BOTH, {"1-x", "2-y"})
     assert [type(one).__name__ for one in found[X86_64]] == ["KernelFiles"] * 3
     base, hole, last = found[ARM64]
-    assert isinstance(hole, located.Hole)
+    assert isinstance(hole, located.UnbuiltKernel)
     assert (hole.label, hole.reason) == ("1-x", "x.c:1: no")
     assert located.built([base, hole, last]) == [base, last]
     with pytest.raises(BuildError):

@@ -19,7 +19,7 @@ from synthetic_joint import by_compiler, joint
 
 from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.mail import parts as mail
-from profdiff.mail.content import Wishes
+from profdiff.mail.content import MailOptions
 from profdiff.profile.function_identity import match
 from profdiff.reports import charts
 from profdiff.reports.csv import parts as parts_csv
@@ -293,7 +293,7 @@ def test_the_page_and_the_charts(findings: PartsFindings, tmp_path: Path) -> Non
 
 
 def test_the_mail(findings: PartsFindings) -> None:
-    letter = mail.letter(findings, Wishes(command=["profdiff", "mail"]))
+    letter = mail.letter(findings, MailOptions(command=["profdiff", "mail"]))
     assert letter.subject.startswith("mm/x: work: instructions per op +86.7% under gcc-12")
     text = " ".join(letter.render().split())
     assert (

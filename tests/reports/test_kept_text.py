@@ -11,7 +11,7 @@ from synthetic import manifest
 
 from profdiff.profile.kept_functions import KeptFunctions
 from profdiff.reports import kept_text
-from profdiff.reports.form import Asked
+from profdiff.reports.form import ReportOptions
 from profdiff.reports.kept_text import session_text
 from profdiff.session.session import Session
 from profdiff.symbolization._native import checksum
@@ -69,19 +69,24 @@ def one_more(session: Session) -> None:
 def test_it_is_made_once_for_the_same_session(
     session: Session, made: list[str], change: Callable[[Session], None]
 ) -> None:
-    assert [session_text(session, None, Asked()) for _ in range(3)] == ["text 0\n"] * 3
+    assert [session_text(session, None, ReportOptions()) for _ in range(3)] == ["text 0\n"] * 3
     moved = session.folder.with_name("moved")
     shutil.copytree(session.folder, moved)
-    assert session_text(Session.open(moved), None, Asked()) == "text 0\n"
+    assert session_text(Session.open(moved), None, ReportOptions()) == "text 0\n"
     change(session)
-    assert session_text(session, None, Asked()) == "text 1\n"
-    assert session_text(Session.open(moved), None, Asked()) == "text 0\n"
+    assert session_text(session, None, ReportOptions()) == "text 1\n"
+    assert session_text(Session.open(moved), None, ReportOptions()) == "text 0\n"
 
 
 def test_other_options_and_another_program_make_another(
     session: Session, made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    every = [(None, Asked()), ("x=1", Asked()), (None, Asked(width=80)), (None, Asked(ratios=True))]
+    every = [
+        (None, ReportOptions()),
+        ("x=1", ReportOptions()),
+        (None, ReportOptions(width=80)),
+        (None, ReportOptions(ratios=True)),
+    ]
     program = tmp_path / "program"
     program.mkdir()
     for text in ("a = 1\n", "a = 22\n"):
@@ -109,7 +114,10 @@ def test_what_is_not_plain_or_small_is_made_each_time(
             monkeypatch.setattr(kept_text, "_MOST_FILES", 1)
     kept_text.keep(session)
     assert made == []
-    assert [session_text(session, None, Asked()) for _ in range(2)] == ["text 0\n", "text 1\n"]
+    assert [session_text(session, None, ReportOptions()) for _ in range(2)] == [
+        "text 0\n",
+        "text 1\n",
+    ]
     assert not cache.exists()
 
 
@@ -123,9 +131,9 @@ def test_what_is_recorded_meanwhile_is_not_kept(
         return make(*asked)
 
     monkeypatch.setattr(kept_text, "_made", recording)
-    assert session_text(session, None, Asked()) == "text 0\n"
-    assert session_text(session, None, Asked()) == "text 1\n"
-    assert session_text(session, None, Asked()) == "text 1\n"
+    assert session_text(session, None, ReportOptions()) == "text 0\n"
+    assert session_text(session, None, ReportOptions()) == "text 1\n"
+    assert session_text(session, None, ReportOptions()) == "text 1\n"
 
 
 def test_what_needs_this_machine_is_not_kept(
@@ -135,7 +143,7 @@ def test_what_needs_this_machine_is_not_kept(
     monkeypatch.undo()
     monkeypatch.setenv("PROFDIFF_CACHE", str(cache.parent))
     monkeypatch.setattr(kept_text, "_made", lambda *_: "text\n")
-    assert session_text(session, None, Asked()) == "text\n"
+    assert session_text(session, None, ReportOptions()) == "text\n"
     assert not cache.exists()
 
 
@@ -144,13 +152,13 @@ def test_few_are_kept(
 ) -> None:
     monkeypatch.setattr(kept_text, "_MOST_KEPT", 3)
     for width in range(80, 90):
-        session_text(session, None, Asked(width=width))
+        session_text(session, None, ReportOptions(width=width))
     assert len(list(cache.iterdir())) == 3
 
 
 def test_no_cache_is_no_trouble(session: Session, made: list[str], cache: Path) -> None:
     cache.parent.write_text("not a folder")
-    assert session_text(session, None, Asked()) == "text 0\n"
+    assert session_text(session, None, ReportOptions()) == "text 0\n"
 
 
 def test_a_recorded_session_is_reported_from_it(

@@ -18,7 +18,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.reports.page import code as page_code
 from profdiff.reports.page import html
 from profdiff.reports.page.packed_code import CONTEXT, packed
-from profdiff.reports.page.records import FunctionCode, HeldCode
+from profdiff.reports.page.records import EmbeddedCode, FunctionCode
 from profdiff.views.annotation.records import Annotation, Row
 
 LABELS = ["base", "new", "third"]
@@ -140,7 +140,7 @@ def test_a_page_without_code_says_why() -> None:
     findings = Findings.of_recordings([compare({"base": rows, "new": rows})])
     with shown("no bytes were recorded"):
         found = page_code.page_code(findings)
-    assert found == (HeldCode(functions=[[]], why="no bytes were recorded"), "")
+    assert found == (EmbeddedCode(functions=[[]], why="no bytes were recorded"), "")
 
 
 def test_the_document_says_what_the_page_holds() -> None:

@@ -16,7 +16,7 @@ from synthetic_code import START, annotation, instruction, shown
 from synthetic_session import exact_session
 
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.one_setting import OneSetting
+from profdiff.evidence.one_setting import LazyFindings
 from profdiff.reports.page import accesses as page_accesses
 from profdiff.reports.page import html, packed_accesses
 from profdiff.session.session import Session
@@ -64,7 +64,7 @@ def kernels() -> dict[str, list[Site]]:
 def findings(folder: Path, made: Kernels | None = None) -> Findings:
     """Those of a session that keeps what its kernels access."""
     session(folder / "made.profdiff", made or kernels(), LAYOUTS, ops=OPS)
-    return OneSetting.of(Session.open(folder / "made.profdiff")).findings
+    return LazyFindings.of(Session.open(folder / "made.profdiff")).findings
 
 
 def opened_page(
@@ -257,7 +257,7 @@ def test_an_instruction_leads_to_its_row(browser: Any, tmp_path: Path, way: str)
 
 def test_where_nothing_is_known_there_is_no_section(browser: Any, tmp_path: Path) -> None:
     exact_session(tmp_path / "without.profdiff")
-    found = OneSetting.of(Session.open(tmp_path / "without.profdiff")).findings
+    found = LazyFindings.of(Session.open(tmp_path / "without.profdiff")).findings
     page = opened_page(browser, tmp_path, found)
     assert page.page.is_hidden("#accesses") and page.page.locator("#held-accesses").count() == 0
     page.close()

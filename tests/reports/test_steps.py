@@ -161,7 +161,7 @@ def test_the_experiments_csv_names_what_was_not_built(found: Findings) -> None:
 
 
 def test_a_mail_has_the_steps_and_what_was_not_built(found: Findings) -> None:
-    wishes = content.Wishes(["profdiff", "mail"])
+    wishes = content.MailOptions(["profdiff", "mail"])
     words = " ".join(content.letter(found, wishes).render().split())
     assert "Each kernel against the one before (instructions per op):" in words
     assert "3-helper +3.10 +5.6% +11.00 commit_protection" in words

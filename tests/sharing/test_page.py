@@ -18,7 +18,7 @@ from synthetic import compare, frame
 from synthetic_session import exact_session
 
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.one_setting import OneSetting
+from profdiff.evidence.one_setting import LazyFindings
 from profdiff.reports.page import html
 from profdiff.reports.page import sharing as page_sharing
 from profdiff.reports.page.sharing_records import LineField
@@ -31,7 +31,7 @@ FIGURES = "#sharing .contended"
 def findings(folder: Path, lines: Lines | None = None, **more: int) -> Findings:
     """Those of a session that recorded these lines."""
     made.session(folder / "made.profdiff", lines or kernels(), LAYOUTS, **more)
-    return OneSetting.of(Session.open(folder / "made.profdiff")).findings
+    return LazyFindings.of(Session.open(folder / "made.profdiff")).findings
 
 
 def opened_page(browser: Any, folder: Path, found: Findings, width: int = 1280) -> Page:
@@ -211,7 +211,7 @@ def test_what_overlaps_lies_in_two_lanes_and_what_is_rare_is_broken(
     size, fields = LAYOUTS["file"]
     layouts = {"file": (size, {**fields, "f_wide": (4, 8)})}
     made.session(tmp_path / "made.profdiff", {"base": [lines]}, layouts, ops=4 * OPS)
-    found = OneSetting.of(Session.open(tmp_path / "made.profdiff")).findings
+    found = LazyFindings.of(Session.open(tmp_path / "made.profdiff")).findings
     page = opened_page(browser, tmp_path, found)
     signs = {one[0]: one[1:] for one in boxes(page, 0)}
     assert signs["5 / span 8"] == ("file.f_wide", "1 r", "field who-1 rare")
@@ -284,7 +284,7 @@ def test_a_function_leads_to_its_code(browser: Any, tmp_path: Path) -> None:
 
 def test_where_nothing_is_recorded_there_is_no_section(browser: Any, tmp_path: Path) -> None:
     exact_session(tmp_path / "without.profdiff")
-    found = OneSetting.of(Session.open(tmp_path / "without.profdiff")).findings
+    found = LazyFindings.of(Session.open(tmp_path / "without.profdiff")).findings
     assert page_sharing.page_sharing(found) == (None, "")
     page = Page(browser, found, tmp_path, 1280)
     assert page.page.is_hidden("#sharing") and page.page.locator("#held-sharing").count() == 0

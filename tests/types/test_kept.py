@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from support import profdiff
 
 from profdiff.base.errors import SessionError
-from profdiff.evidence.one_setting import OneSetting
+from profdiff.evidence.one_setting import LazyFindings
 from profdiff.profile.code.classes import instruction_classes
 from profdiff.profile.data.table import DataTable
 from profdiff.session.session import Session
@@ -138,7 +138,7 @@ def test_every_load_and_store_that_executed_is_in_a_row(recorded: Path, tmp_path
     for kernel in session.manifest.kernels:
         assert kernel.accesses
         assert (recorded / kernel.accesses).stat().st_size < 1_000_000
-    comparison = OneSetting.of(session).findings.comparisons[0]
+    comparison = LazyFindings.of(session).findings.comparisons[0]
     classes = instruction_classes(comparison)
     assert classes
     rows = DataTable.of(comparison, session).rows()

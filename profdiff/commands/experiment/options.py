@@ -18,7 +18,7 @@ from profdiff.commands.experiment.option_types import Collectors, Compilers, Cpu
 from profdiff.commands.output_types import OUTPUT_FOLDER
 
 if TYPE_CHECKING:
-    from profdiff.recording.experiment import Asked
+    from profdiff.recording.experiment import RecordOptions
     from profdiff.recording.experiments import Experiments
     from profdiff.recording.suites import AskedSuite
 
@@ -336,9 +336,9 @@ def asked_suite(options: dict[str, Any]) -> AskedSuite | None:
     )
 
 
-def asked(options: dict[str, Any], context: click.Context) -> Asked:
+def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
     """What the options of one workload say, which ``context`` parsed. Raises InputError."""
-    from profdiff.recording.experiment import Asked
+    from profdiff.recording.experiment import RecordOptions
     from profdiff.recording.sweep import Sweep
     from profdiff.session import manifest as m
 
@@ -352,7 +352,7 @@ def asked(options: dict[str, Any], context: click.Context) -> Asked:
     machine = ("memory", "append", "settle", "timeout")
     points = ("sweep", "zipped", "difference", "ops", "cpus", "copies")
     own = {option.name or "" for option in registry.options()}
-    return Asked(
+    return RecordOptions(
         kernels=kernels,
         series=series,
         architectures=options["architectures"] or [],

@@ -25,7 +25,7 @@ from profdiff.session.session import Session
 _MAX_COUNTS = 1 << 24
 
 
-class Here(NamedTuple):
+class EventsAtSetting(NamedTuple):
     """What is kept of K kernels and E events in one cell: ``known``, bool[K, E]; ``counts``,
     int64[K, E, 3], as a ``Spread`` has them; ``interrupts``, int64[K], the most that came in a run.
     How events that are known are told, as an ``EventCount`` has it: ``way``, uint8[K, E], the
@@ -42,11 +42,11 @@ class Here(NamedTuple):
     beside_known: NDArray[np.bool_]
 
     @staticmethod
-    def empty(kernels: int) -> "Here":
+    def empty(kernels: int) -> "EventsAtSetting":
         """Nothing is known."""
         shape = kernels, len(events())
         known, counts = np.zeros(shape, np.bool_), np.zeros((*shape, 3), np.int64)
-        return Here(
+        return EventsAtSetting(
             known=known,
             counts=counts,
             interrupts=np.zeros(kernels, np.int64),
@@ -75,7 +75,7 @@ class Here(NamedTuple):
 
 class KeptEvents(KeptCells, frozen=True):
     """``table``: by which table (``digest``); ``events``: their names. The others are of S cells,
-    as ``Here`` has them of one."""
+    as ``EventsAtSetting`` has them of one."""
 
     NAME: ClassVar[str] = "events"
     SHAPES: ClassVar[Mapping[str, Sequence[int | str]]] = {
@@ -110,12 +110,16 @@ class KeptEvents(KeptCells, frozen=True):
             if (event := by_name().get(name)) and number >= len(event.ways):
                 raise ValueError(f"{name} has no way {number}")
 
-    def at(self, point: int, state: int = 0) -> Here | None:
+    def at(self, point: int, state: int = 0) -> EventsAtSetting | None:
         """At the setting with that point in a state; None where nothing is."""
         row = self.row(point, state)
-        return None if row is None else Here(*(getattr(self, name)[row] for name in Here._fields))
+        return (
+            None
+            if row is None
+            else EventsAtSetting(*(getattr(self, name)[row] for name in EventsAtSetting._fields))
+        )
 
-    def event_counts(self, here: Here, label: str) -> dict[str, EventCount]:
+    def event_counts(self, here: EventsAtSetting, label: str) -> dict[str, EventCount]:
         """What ``counts.event_counts`` has of a kernel."""
         kernel = self.labels.index(label)
         found = {}
@@ -140,12 +144,12 @@ class EventSums(Sums):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._found: dict[tuple[int, int], Here] = {}
+        self._found: dict[tuple[int, int], EventsAtSetting] = {}
         self._begins: dict[str, Beginnings] = {}
 
     def add(self, cell: Cell) -> None:
         """What is damaged costs its own events alone."""
-        here = self._found[cell.setting.point, cell.state] = Here.empty(len(cell.runs))
+        here = self._found[cell.setting.point, cell.state] = EventsAtSetting.empty(len(cell.runs))
         for kernel, (label, (_, long)) in enumerate(cell.runs.items()):
             came = [run.instructions.interrupts or 0 for run in long if run.instructions]
             here.interrupts[kernel] = max(came, default=0)
@@ -180,5 +184,8 @@ class EventSums(Sums):
             events=[one.name for one in events()],
             point=np.array([point for point, _ in self._found], np.int64),
             state=np.array([state for _, state in self._found], np.uint32),
-            **{name: np.stack([getattr(one, name) for one in found]) for name in Here._fields},
+            **{
+                name: np.stack([getattr(one, name) for one in found])
+                for name in EventsAtSetting._fields
+            },
         )

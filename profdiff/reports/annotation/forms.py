@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from profdiff.base import terminal
-from profdiff.reports.form import Asked, Form, Subject
+from profdiff.reports.form import Form, ReportOptions, Subject
 
 if TYPE_CHECKING:
     from profdiff.base.terminal import Styled
@@ -24,7 +24,9 @@ def _parts_text(subject: "Subject[JointAnnotation]", target: str) -> str | None:
     return _styled(subject.asked, target, lambda asked: render(subject.find(), asked))
 
 
-def _styled(asked: Asked, target: str, render: "Callable[[Asked], list[Styled]]") -> str | None:
+def _styled(
+    asked: ReportOptions, target: str, render: "Callable[[ReportOptions], list[Styled]]"
+) -> str | None:
     asked = asked.for_text(target)
     if target != "-":
         return "".join(f"{line.text}\n" for line in render(asked))

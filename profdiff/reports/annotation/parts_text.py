@@ -13,7 +13,7 @@ from profdiff.reports.annotation.figures import Figures
 from profdiff.reports.annotation.head import notes
 from profdiff.reports.annotation.listing import near_executed, titled
 from profdiff.reports.annotation.text import ascii_line
-from profdiff.reports.form import Asked
+from profdiff.reports.form import ReportOptions
 from profdiff.session.kinds import KINDS, PartKind
 from profdiff.views.parts.annotation import JointAnnotation, JointLine
 from profdiff.views.record import Counts
@@ -28,7 +28,7 @@ class _Row(NamedTuple):
     look: Style | None = None
 
 
-def render(joint: JointAnnotation, asked: Asked) -> list[Styled]:
+def render(joint: JointAnnotation, asked: ReportOptions) -> list[Styled]:
     """The whole text, at most ``asked.width`` columns (from ``MIN_WIDTH``)."""
     kind = next(one for one in KINDS if one.name == joint.kind)
     shown = _by_line if asked.layout.by == "line" else _one_by_one
@@ -36,7 +36,7 @@ def render(joint: JointAnnotation, asked: Asked) -> list[Styled]:
     return [ascii_line(line) for line in lines] if asked.ascii_only else lines
 
 
-def _one_by_one(joint: JointAnnotation, kind: PartKind, asked: Asked) -> list[Styled]:
+def _one_by_one(joint: JointAnnotation, kind: PartKind, asked: ReportOptions) -> list[Styled]:
     lines: list[Styled] = []
     width = max(asked.width or 0, MIN_WIDTH)
     for name, annotation in joint.parts.items():
@@ -47,7 +47,7 @@ def _one_by_one(joint: JointAnnotation, kind: PartKind, asked: Asked) -> list[St
     return lines if lines[-1].text else lines[:-1]
 
 
-def _by_line(joint: JointAnnotation, kind: PartKind, asked: Asked) -> list[Styled]:
+def _by_line(joint: JointAnnotation, kind: PartKind, asked: ReportOptions) -> list[Styled]:
     width = max(asked.width or 0, MIN_WIDTH)
     figures = {
         name: Figures(one, Numbers(one.ops if asked.per_op is not False else None))

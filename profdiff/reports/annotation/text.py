@@ -12,7 +12,7 @@ from profdiff.reports.annotation.columns import Drawn, Look, line_table, listing
 from profdiff.reports.annotation.figures import Figures
 from profdiff.reports.annotation.head import head
 from profdiff.reports.annotation.listing import ListingLine, listings
-from profdiff.reports.form import Asked, Layout
+from profdiff.reports.form import Layout, ReportOptions
 from profdiff.views.annotation.access import UNKNOWN
 from profdiff.views.annotation.records import Annotation
 
@@ -23,7 +23,7 @@ _NUMBERED = re.compile(r"^\S*(line |:)[\d-]+/")
 _WITHIN = re.compile(r"^\S+ +\+0x")
 
 
-def render(annotation: Annotation, asked: Asked) -> list[Styled]:
+def render(annotation: Annotation, asked: ReportOptions) -> list[Styled]:
     """The whole text, at most ``asked.width`` columns (from ``MIN_WIDTH``)."""
     width, layout = max(asked.width or 0, MIN_WIDTH), asked.layout
     numbers = Numbers(annotation.ops if asked.per_op is not False else None)

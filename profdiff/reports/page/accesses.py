@@ -12,7 +12,7 @@ from profdiff.profile.data.table import DataRow, DataTable
 from profdiff.reports.documents import session
 from profdiff.reports.page.element import element
 from profdiff.reports.page.packed_accesses import Packing, kept
-from profdiff.reports.page.records import AccessGroup, HeldAccesses, PageAccesses
+from profdiff.reports.page.records import AccessGroup, EmbeddedAccesses, PageAccesses
 from profdiff.session.session import Session
 from profdiff.views.annotation.access import Access
 
@@ -49,7 +49,7 @@ class RowNumbers:
 class ShownAccesses(NamedTuple):
     """``held``: None where nothing is known; ``numbers``: by metric."""
 
-    held: HeldAccesses | None
+    held: EmbeddedAccesses | None
     elements: str
     numbers: Mapping[int, RowNumbers]
 
@@ -89,7 +89,7 @@ def _shown(number: int, comparison: Comparison, table: DataTable) -> ShownAccess
         return _NOTHING
     held = {group: kept(own, most) for group, own in rows.items()}
     return ShownAccesses(
-        HeldAccesses(
+        EmbeddedAccesses(
             metric=number,
             held={group: len(own) for group, own in held.items()},
             all={group: len(own) for group, own in rows.items()},

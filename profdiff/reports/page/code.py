@@ -12,7 +12,7 @@ from profdiff.reports.documents import session
 from profdiff.reports.page.accesses import RowNumbers
 from profdiff.reports.page.element import element
 from profdiff.reports.page.packed_code import packed
-from profdiff.reports.page.records import HeldCode
+from profdiff.reports.page.records import EmbeddedCode
 from profdiff.views.annotation.making import Annotations
 from profdiff.views.profile.functions import select
 from profdiff.views.profile.selection import Selection
@@ -29,7 +29,7 @@ class PageCode(NamedTuple):
     """``elements``: a script element for
     each function, which no browser executes, with gzip in base64."""
 
-    held: HeldCode
+    held: EmbeddedCode
     elements: str
 
 
@@ -60,7 +60,7 @@ def page_code(findings: Findings, numbers: Mapping[int, RowNumbers] = _NO_NUMBER
                 elements.append(made)
     held = any(functions)
     why = "" if held else why or "this recording has no code of functions"
-    return PageCode(HeldCode(functions=functions, why=why), "".join(elements))
+    return PageCode(EmbeddedCode(functions=functions, why=why), "".join(elements))
 
 
 def _largest(comparison: Comparison, most: int) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, field, structs, to_builtins
 
 from profdiff.profile.data.overlaps import Cause
-from profdiff.reports.page.sharing_records import HeldSharing, PageSharing
+from profdiff.reports.page.sharing_records import EmbeddedSharing, PageSharing
 from profdiff.views.atlas import Atlas
 from profdiff.views.blame import Blame
 from profdiff.views.document import Document, Stacks
@@ -53,7 +53,7 @@ class Point(Record, frozen=True):
     report: Partly
 
 
-class HeldCode(Record, frozen=True):
+class EmbeddedCode(Record, frozen=True):
     """Which functions the page holds code of: their numbers, for each metric. ``why``: the reason
     where it has none."""
 
@@ -61,7 +61,7 @@ class HeldCode(Record, frozen=True):
     why: str
 
 
-class HeldAccesses(Record, frozen=True):
+class EmbeddedAccesses(Record, frozen=True):
     """What the page has of the data that kernels access, which lies in an element of its own.
     ``metric``: the number of the metric whose functions it names; ``held``: how many rows, by what
     a row is, and ``all``: of how many."""
@@ -101,9 +101,9 @@ class Page(Document, frozen=True):
     which ``parts`` are those that are not the page's own; ``back``: of a page of a site.
     ``accesses``: None where they are not known; ``sharing``: None where no run recorded it."""
 
-    code: HeldCode
-    accesses: HeldAccesses | None = None
-    sharing: HeldSharing | None = None
+    code: EmbeddedCode
+    accesses: EmbeddedAccesses | None = None
+    sharing: EmbeddedSharing | None = None
     charts: list[Chart] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
     blame: Blame | None = None
@@ -114,7 +114,7 @@ class Page(Document, frozen=True):
 
 def page_of(shown: Document, **more: Any) -> Page:
     """The page of a report; ``more``: members of ``Page``. Without code: that of a suite's cell."""
-    without = HeldCode(functions=[], why="the pages of a suite hold no code")
+    without = EmbeddedCode(functions=[], why="the pages of a suite hold no code")
     return Page(**{**structs.asdict(shown), "code": without, **more})
 
 

@@ -30,7 +30,7 @@ LOCKS = 20
 class ShownSharing(NamedTuple):
     """``held``: None where no run recorded lines."""
 
-    held: records.HeldSharing | None
+    held: records.EmbeddedSharing | None
     elements: str
 
 
@@ -52,7 +52,9 @@ def page_sharing(findings: Findings) -> ShownSharing:
     while len(text := element("held-sharing", session.encode(made))) > ROOM and most:
         most //= 2
         made = packed(lines, most)
-    return ShownSharing(records.HeldSharing(sentence=sentence(lines), rows=len(made.rows)), text)
+    return ShownSharing(
+        records.EmbeddedSharing(sentence=sentence(lines), rows=len(made.rows)), text
+    )
 
 
 def packed(lines: Lines, most: int) -> records.PageSharing:

@@ -4,7 +4,7 @@ from profdiff.profile.sharing.locks import Mode
 from profdiff.views.record import Counts, Record
 
 
-class HeldSharing(Record, frozen=True):
+class EmbeddedSharing(Record, frozen=True):
     """What the page has of lines that change hands, which lies in an element of its own.
     ``sentence``: what the section says first; ``rows``: so many are held."""
 

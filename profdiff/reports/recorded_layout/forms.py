@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from profdiff.reports.form import Form, Subject, text
 
 if TYPE_CHECKING:
-    from profdiff.evidence.one_setting import OneSetting
+    from profdiff.evidence.one_setting import LazyFindings
 
-    OfSession = Subject[OneSetting]
+    OfSession = Subject[LazyFindings]
 
 
 def _text(subject: "OfSession", target: str) -> str:
