@@ -29,7 +29,7 @@ _PROBES = "counts.probes"
 
 
 class Exact(Collector):
-    """Guests only: what is not emulated cannot be counted so."""
+    """Guests only: exact counts need emulation."""
 
     name = "exact"
     kind = EXACT

@@ -303,7 +303,7 @@ class Pace:
         self._started = time.monotonic()
 
     def ended(self, left: int) -> None:
-        """A run has ended, and so many are left."""
+        """Record that a run ended and ``left`` remain."""
         self._left = left
 
     def __str__(self) -> str:

@@ -81,7 +81,7 @@ class Form(NamedTuple):
 
 
 def text(asked: ReportOptions, target: str, render: Callable[[ReportOptions, int], str]) -> str:
-    """The text that ``render`` makes in so many columns."""
+    """Render the text at the requested width."""
     asked = asked.for_text(target)
     made = render(asked, asked.width or terminal.COLUMNS)
     return units.ascii_only(made) if asked.ascii_only else made

@@ -17,7 +17,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def schema_of(type_: type[Record], title: str) -> dict[str, Any]:
-    """The JSON Schema of what a record is at the top of."""
+    """The JSON Schema of a document whose root is this record."""
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
     return {**draft, **msgspec.json.schema(type_)}
 
@@ -38,5 +38,5 @@ def side(in_kernel: bool) -> Side:
 
 
 def finite(value: float | None) -> float | None:
-    """A number; None for what is not one, such as the change to nothing."""
+    """The value, or None if it is infinite or NaN."""
     return None if value is None or not math.isfinite(value) else value

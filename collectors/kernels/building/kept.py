@@ -51,7 +51,7 @@ class KeptKernel:
 
     @property
     def days(self) -> float:
-        """How long nobody asked for it."""
+        """Days since the kernel was last used."""
         return max(0.0, time.time() - self.used) / 86400
 
 

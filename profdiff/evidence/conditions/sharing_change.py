@@ -35,7 +35,7 @@ class SharingChanges:
 
     @cached_property
     def _table(self) -> SharingTable | str:
-        """Or why there is none."""
+        """The table, or the reason why there is none."""
         if self._session is None:
             return "no run recorded shared lines"
         try:

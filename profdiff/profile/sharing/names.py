@@ -56,7 +56,7 @@ class Name(NamedTuple):
 
     @property
     def is_part(self) -> bool:
-        """Whether it says what the data is, but not of what: some lock, some counter."""
+        """Whether the name gives the kind of data but not its owner: some lock."""
         return self.kind == "field" and self.type in PRIMITIVES and not self.path
 
     @property
@@ -74,7 +74,7 @@ class Name(NamedTuple):
 
     @staticmethod
     def one_of(names: "Iterable[Name]") -> "Name":
-        """The name of what has one of some names, at least one."""
+        """The name of data that is one of several candidates, at least one."""
         first, *others = sorted(set(names), key=lambda one: (one.title, one))
         return first._replace(among=tuple(one.title for one in others))
 
