@@ -107,6 +107,7 @@ def test_at_a_terminal(shell: str, folder: Path) -> None:
             ("record --kernel b=kernels/", "record --kernel b=kernels/v9/"),
             ("kernel remove g", "kernel remove good-one"),
             ("report m", "report mine.profdiff"),
+            ("report mine.profdiff prob", "report mine.profdiff probes"),
             ("check --kernel n", "check --kernel new"),
             ("check --fail-if instructions:tota", "check --fail-if instructions:total"),
             ("check --fail-if instructions:vm_n", "check --fail-if instructions:vm_normal_page"),

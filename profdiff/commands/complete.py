@@ -43,6 +43,14 @@ def names(context: click.Context, parameter: click.Parameter, typed: str) -> lis
 
 
 @_quiet
+def topics(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """What ``profdiff report`` shows by itself."""
+    from profdiff.reports.topics import TOPICS
+
+    return _beginning(typed, TOPICS)
+
+
+@_quiet
 def kernels(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """``[LABEL=]SPEC``: registered names, Debian's suites, this machine, folders and files."""
     from profdiff.collectors.kernels.kinds.registry import KINDS

@@ -11,6 +11,7 @@ import click
 from profdiff.base import terminal, units
 from profdiff.base.errors import InputError
 from profdiff.base.near import did_you_mean
+from profdiff.commands import complete
 from profdiff.commands.command import Command, command
 from profdiff.commands.output import Output, output_options, write
 from profdiff.commands.recording import CELL, SESSION, damage, find, works_on
@@ -30,7 +31,7 @@ LIST = "topics"
 
 @command()
 @SESSION
-@click.argument("topic", required=False)
+@click.argument("topic", required=False, shell_complete=complete.topics)
 @works_on(
     "--at",
     held=("session", "parts"),
