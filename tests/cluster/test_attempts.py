@@ -1,6 +1,5 @@
 """Which node a run goes to, and how often it is tried, with nodes that are made up."""
 
-import asyncio
 import concurrent.futures
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from coroutines import run
 
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.records import Failure
@@ -32,7 +32,7 @@ class Nodes(NodesThere):
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> Any:
         made: concurrent.futures.Future[Any] = concurrent.futures.Future()
-        made.set_result(asyncio.run(work))
+        made.set_result(run(work))
         return made
 
     async def on(self, where: Node, function: Any, *arguments: Any) -> Any:

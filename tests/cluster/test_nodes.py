@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from coroutines import run
 
 from profdiff.recording.cluster import nodes as n
 from profdiff.recording.cluster.errand import Needs, Told
@@ -45,7 +46,7 @@ def test_runs_are_lost_with_a_node_also_one_that_was_left_out(*, refused: bool, 
         assert one.gone.is_set() and nodes.here == nodes.refusals == []
         assert nodes.lines == (["n0 (n0:1) has left"] if not refused and not runs else [])
 
-    asyncio.run(go())
+    run(go())
 
 
 def raising(error: Exception) -> Callable[[], Told]:
@@ -78,7 +79,7 @@ def test_a_node_that_does_not_take_part(answer: Callable[[], Told], why: str) ->
         assert nodes.here == [] and len(nodes.refusals) == 1
         assert nodes.refusals[0].startswith(why)
 
-    asyncio.run(go())
+    run(go())
 
 
 def test_what_waits_for_a_node_that_is_gone() -> None:
@@ -97,4 +98,4 @@ def test_what_waits_for_a_node_that_is_gone() -> None:
         done.set_result(7)
         assert await n.unless_gone(done, one) == 7
 
-    asyncio.run(go())
+    run(go())
