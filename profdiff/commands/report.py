@@ -143,8 +143,10 @@ def report(
     aliases = {"layout": layout, "types": types, "sharing": sharing, "events": events}
     names = [name for name, given in aliases.items() if given]
     names += [topic_name] if topic_name and topic_name not in names else []
+    # Topics that are no options are called as they are typed.
+    called = [f"--{name}" if name in aliases else name for name in names]
     if len(names) > 1:
-        raise InputError(f"{units.listed(f'--{one}' for one in names)} cannot be used together")
+        raise InputError(f"{units.listed(called)} cannot be used together")
     name = names[0] if names else None
     for option, given in (("--by", by), ("--fold-folios", fold_folios)):
         if given and name != "types":
@@ -158,9 +160,9 @@ def report(
     if name:
         chosen = TOPICS[name]
         if output.asked.selection.side in chosen.sides:
-            raise InputError(f"--{name} {chosen.why}")
+            raise InputError(f"{called[0]} {chosen.why}")
         options = TopicOptions(by, fold_folios, at)
-        output.write_instead(f"--{name}", chosen.forms(options), subject)
+        output.write_instead(called[0], chosen.forms(options), subject)
         return damage(recording)
     if isinstance(recording, Session) and not output.targets and not output.asked.per_op:
         write("-", kept_text.session_text(recording, at, output.asked))
@@ -174,11 +176,14 @@ def report(
 def _parted(
     session: Path | None, topic: str | None, topics: Collection[str]
 ) -> tuple[Path | None, str | None]:
-    """The session and the topic, of which either may be missing. Raises InputError for a topic
-    that there is not."""
+    """The session and the topic, in either order, of which either may be missing. Raises InputError
+    for a topic that there is not."""
     known = {*topics, LIST}
-    if topic is None and session is not None and str(session) in known and not session.exists():
-        session, topic = None, str(session)
+    if session is not None and not session.exists() and topic not in known:
+        if str(session) in known:
+            session, topic = Path(topic) if topic else None, str(session)
+        elif topic is None and (hint := did_you_mean(str(session), known)):
+            raise InputError(f"{session} is neither a session nor a topic: {hint}")
     if topic is not None and topic not in known:
         if Path(topic).exists() or "." in topic:
             context = click.get_current_context()

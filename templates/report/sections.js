@@ -134,15 +134,17 @@ function noteList(notes) {
   return list;
 }
 
-/** A table under its title, with its notes. @param {Table} table @returns {HTMLElement[]} */
-function titledShape(table) {
+/** A table under its title, with its notes.
+ * @param {Table} table @param {string} section the id of what names a table without a title
+ * @returns {HTMLElement[]} */
+function titledShape(table, section) {
   const { ops, rows, title, name, folded, notes } = table;
   const every = [...new Set([ops ?? []].flat().map((one) => count(one)))].join(" and ");
   const head = element("h3", `${title}${title && ops ? ` per op (${every} ops)` : ""}`);
   head.id = `${name}-title`;
   const noted = notes?.length ? [noteList(notes)] : [];
   if (!rows.length) return noted.length ? [head, ...noted] : [];
-  const shown = [scrolling(title ? head.id : `${name}`, drawShape(table)), ...noted];
+  const shown = [scrolling(title ? head.id : section, drawShape(table)), ...noted];
   if (!folded) return [...(title ? [head] : []), ...shown];
   const details = element("details"), summary = element("summary");
   summary.append(head);
@@ -157,7 +159,7 @@ function drawSection({ name, title, tables, notes }) {
   const head = element("h2", title);
   head.id = `${name}-title`;
   made.setAttribute("aria-labelledby", head.id);
-  made.append(head, ...(tables ?? []).flatMap(titledShape));
+  made.append(head, ...(tables ?? []).flatMap((table) => titledShape(table, head.id)));
   if (notes?.length) made.append(noteList(notes));
   return made;
 }

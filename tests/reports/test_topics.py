@@ -29,8 +29,14 @@ def test_a_topic_is_what_its_option_is(made: Path) -> None:
     spelled = ("events", "--events")
     refused = [error_line(profdiff("report", made, word, status=2)) for word in spelled]
     assert refused[0] == refused[1]
+    swapped = error_line(profdiff("report", "events", made, status=2))
+    assert swapped == refused[0]
     result = profdiff("report", made, "types", "--events", status=2)
     assert error_line(result) == "--events and --types cannot be used together"
+    result = profdiff("report", made, "idle", "--events", status=2)
+    assert error_line(result) == "--events and idle cannot be used together"
+    result = profdiff("report", made, "idle", "--html", status=2)
+    assert error_line(result).startswith("idle cannot be written with --html: use --csv")
     assert "--by works only with --types" in error_line(
         profdiff("report", made, "events", "--by", "type", status=2)
     )
@@ -39,6 +45,8 @@ def test_a_topic_is_what_its_option_is(made: Path) -> None:
 def test_an_unknown_topic_is_named(made: Path) -> None:
     said = error_line(profdiff("report", made, "event", status=2))
     assert said == "unknown topic event: did you mean events?"
+    said = error_line(profdiff("report", "evens", status=2))
+    assert said == "evens is neither a session nor a topic: did you mean events?"
     said = error_line(profdiff("report", made, "x", status=2))
     assert said == "unknown topic x: 'profdiff report topics' lists them"
 

@@ -13,6 +13,7 @@ from profdiff.profile.sharing.recorded import has_lines
 from profdiff.reports.text import calls, code, experiment, steps
 from profdiff.reports.text import classes as class_tables
 from profdiff.reports.text import functions as function_tables
+from profdiff.topics.idle.shapes import comparison_tables
 from profdiff.topics.registry import TOPICS
 from profdiff.views.bisection import sentences
 from profdiff.views.claims import same_instructions
@@ -92,7 +93,7 @@ def tables(
             ]
             parts += steps.render(first, selection.side, numbers, width, selection.top)
             parts += calls.render(first, rows, numbers, width)
-            parts += _topic("idle", findings, width, per_op, ratios)
+            parts += shapes.blocks(comparison_tables(first), width, per_op, ratios)
             if classes:
                 parts += class_tables.render(first, rows, numbers, width)
                 parts += code.render(first, findings.session, rows, width)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from profdiff.evidence.findings import Findings
+from profdiff.profile.comparison import Comparison
 from profdiff.shapes.table import Section, Table, by_figure, of_row, tabulate
 from profdiff.topics.idle.measure import Idled, IdlePath, idle_paths, of_comparison
 
@@ -13,12 +14,16 @@ _PATHS = 8
 def section(findings: Findings) -> Section:
     """The first exact counts with idle vCPUs. It has no tables where no vCPU idled, or where that
     was not recorded."""
-    for comparison in findings.comparisons:
-        idled = of_comparison(comparison) if comparison.metric.deterministic else None
-        if idled is not None and any(one.idle or any(one.vcpus) for one in idled.values()):
-            shown = tables(idled, idle_paths(comparison), comparison.ops)
-            return Section(name="idle", title="Idle", tables=shown)
-    return Section(name="idle", title="Idle")
+    found = next(filter(None, map(comparison_tables, findings.comparisons)), [])
+    return Section(name="idle", title="Idle", tables=found)
+
+
+def comparison_tables(comparison: Comparison) -> list[Table]:
+    """Those of one metric."""
+    idled = of_comparison(comparison) if comparison.metric.deterministic else None
+    if idled is None or not any(one.idle or any(one.vcpus) for one in idled.values()):
+        return []
+    return tables(idled, idle_paths(comparison), comparison.ops)
 
 
 def tables(idled: Mapping[str, Idled], paths: Sequence[IdlePath], ops: int | None) -> list[Table]:
