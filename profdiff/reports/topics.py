@@ -35,7 +35,7 @@ class ReportTopic(NamedTuple):
     about: str
     forms: Callable[[TopicOptions], Sequence[Form]]
     sides: tuple[str, ...] = ("kernel", "user")
-    why: str = f"shows the kernel alone: {_BOTH}"
+    why: str = ""
 
 
 # The section of a subject; where ``absolute``, its sentences are of the whole window.
@@ -118,7 +118,11 @@ def _layout(_: TopicOptions) -> Sequence[Form]:
 _KERNEL = "shows the kernel alone: leave --user-only out"
 TOPICS = {
     **{
-        name: ReportTopic(topic.about, partial(_tables, name, _of_findings(topic)))
+        name: ReportTopic(
+            topic.about,
+            partial(_tables, name, _of_findings(topic)),
+            why=f"shows {topic.sides}: {_BOTH}",
+        )
         for name, topic in TABLES.items()
     },
     "layout": ReportTopic(
