@@ -137,6 +137,7 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
         "bisection": _bisection(findings),
         "functions": _functions(findings, kernel, wishes.top),
         "events": events.section(findings, kernel, _where(findings, kernel)),
+        "prices": events.costs(findings, kernel),
         "accesses": _accesses(findings, kernel, wishes.types),
         "sharing": Section("", []) if alone else lines,
         "suspects": suspects.section(None if bisected else wishes.blame),

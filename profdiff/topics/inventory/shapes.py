@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from profdiff.base import units
+from profdiff.collectors.calibration.prices import Prices
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics import Verdict
@@ -15,6 +16,7 @@ from profdiff.profile.inlining import inlining
 from profdiff.session.session import Session
 from profdiff.shapes.table import Note, Section, Table, by_kernel, of_row, tabulate
 from profdiff.topics.inventory.measure import Inventory, ItemRow
+from profdiff.topics.inventory.prices import PricedInventory
 from profdiff.topics.inventory.sentences import sentences
 
 # Functions of each item that readers see.
@@ -32,12 +34,19 @@ _LEGEND = (
 def section(findings: Findings) -> Section:
     """Raises InputError where nothing is known."""
     inventory = Inventory(findings)
+    prices = findings.prices if len(inventory.labels) > 1 else None
+    priced = PricedInventory(inventory, prices) if isinstance(prices, Prices) else None
     return Section(
         name="inventory",
         title="Inventory",
-        sentences=sentences(inventory),
-        tables=[items(inventory), _functions(inventory), _code(inventory, findings.session)],
-        notes=_notes(inventory),
+        sentences=[*sentences(inventory), *(priced.sentences() if priced else ())],
+        tables=[
+            items(inventory),
+            *([priced.table()] if priced else ()),
+            _functions(inventory),
+            _code(inventory, findings.session),
+        ],
+        notes=[*_notes(inventory), *([prices] if isinstance(prices, str) else ())],
     )
 
 
