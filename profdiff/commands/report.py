@@ -162,7 +162,7 @@ def report(
         if output.asked.selection.side in chosen.sides:
             raise InputError(f"{called[0]} {chosen.why}")
         options = TopicOptions(by, fold_folios, at)
-        output.write_instead(called[0], chosen.forms(options), subject)
+        output.write_instead(called[0], chosen.forms(name, options), subject)
         return damage(recording)
     if isinstance(recording, Session) and not output.targets and not output.asked.per_op:
         write("-", kept_text.session_text(recording, at, output.asked))
