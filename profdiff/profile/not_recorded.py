@@ -5,9 +5,9 @@ import shlex
 from contextlib import suppress
 from pathlib import Path
 
-from profdiff.base import file_kind
+from profdiff.base import bounded
 from profdiff.base.errors import InputError
-from profdiff.base.near import meant_file
+from profdiff.base.names import meant_file
 from profdiff.session.held import TITLES, held
 
 _OTHERS = ("an ELF file", "a kernel's image", "a package or an archive", "an archive for an initrd")
@@ -15,7 +15,7 @@ _OTHERS = ("an ELF file", "a kernel's image", "a package or an archive", "an arc
 
 def refuse(path: Path) -> None:
     """Raise InputError for a ``path`` that shows at once that it is not a recording."""
-    what = file_kind.told(path)
+    what = bounded.file_kind(path)
     if has := held(path):
         raise InputError(
             f"{path} is {TITLES[has]}, not a file of perf's: profdiff report "
@@ -48,6 +48,6 @@ def refuse_kallsyms(path: Path, data: bytes) -> None:
     words = data[:1_000].split(b"\n", 1)[0].split()
     if len(words) < 3 or len(words[0]) < 8 or not words[0].isalnum() or len(words[1]) != 1:
         raise InputError(
-            f"--kallsyms {path}: that is {file_kind.told(path) or 'something else'}, not a copy of "
-            "/proc/kallsyms: on the recorded machine, sudo cat /proc/kallsyms > FILE"
+            f"--kallsyms {path}: that is {bounded.file_kind(path) or 'something else'}, not a copy "
+            "of /proc/kallsyms: on the recorded machine, sudo cat /proc/kallsyms > FILE"
         )

@@ -14,7 +14,7 @@ from layout.made_data import Variable, kernel
 from made_accesses import Layout, Site
 from support import need_program
 
-from profdiff.base.cache_line import LINE
+from profdiff.base.units import LINE
 from profdiff.profile.data_layout.accessed import Accessed
 from profdiff.profile.data_layout.type_fields import FieldPlace
 from profdiff.profile.data_layout.types import AccessedField, AccessedType, accessed_types

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import msgspec
 
-from profdiff.base.cache_line import LINE
+from profdiff.base.units import LINE
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.data.cells import Cells, counted
 from profdiff.profile.data.functions import Functions

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 import numpy as np
 
-from profdiff.base.cache_line import lines_of
+from profdiff.base.units import lines_of
 from profdiff.symbolization.data_accesses import DataAccesses
 
 _ARRAY = re.compile(r"[^\[]*(?:\[\])+")

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from profdiff import __version__
-from profdiff.base.cache_line import LINE
 from profdiff.base.errors import InputError
+from profdiff.base.units import LINE
 from profdiff.evidence.findings import Findings
 from profdiff.profile.code.classes import class_names
 from profdiff.profile.data_layout.accessed import accessed
