@@ -7,10 +7,14 @@ from profdiff.base.errors import InputError
 from profdiff.base.units import LINE
 from profdiff.evidence.findings import Findings
 from profdiff.profile.code.classes import class_names
-from profdiff.profile.data_layout.accessed import accessed
-from profdiff.profile.data_layout.type_fields import FieldPlace
-from profdiff.profile.data_layout.types import AccessedField, AccessedType, accessed_types
-from profdiff.profile.data_layout.variables import (
+from profdiff.profile.data.type_layout import (
+    AccessedField,
+    AccessedType,
+    FieldPlace,
+    accessed,
+    accessed_types,
+)
+from profdiff.profile.data.variable_layout import (
     AccessedVariable,
     PlacedVariable,
     accessed_variables,
