@@ -10,7 +10,7 @@ import click
 
 from profdiff.base import terminal, units
 from profdiff.base.errors import InputError
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.commands import complete
 from profdiff.commands.command import Command, command
 from profdiff.commands.output import Output, output_options, write

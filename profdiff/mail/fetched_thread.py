@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from profdiff.base import process_group
+from profdiff.base import processes
 from profdiff.base.errors import InputError, MissingError
 from profdiff.base.temporary import temporary_folder
 from profdiff.mail.address import shown
@@ -36,7 +36,7 @@ def fetch(wanted: str) -> Thread:
     with temporary_folder() as folder:
         command = ["b4", "--no-interactive", "mbox", "-o", str(folder), "-n", _NAME, wanted]
         try:
-            result = process_group.run(command, _SECONDS)
+            result = processes.run(command, _SECONDS)
         except FileNotFoundError:
             raise MissingError(
                 "b4 is not installed, which fetches a thread by its Message-ID (pip install b4); "

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError, ProfdiffError
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.collectors.architecture import Architecture, host
 from profdiff.collectors.guest import initramfs
 from profdiff.collectors.workload.compilation import compiled, is_source

@@ -9,9 +9,9 @@ from itertools import accumulate, islice
 from pathlib import Path
 from typing import Literal, NoReturn
 
-from profdiff.base import file_kind
+from profdiff.base import bounded
 from profdiff.base.errors import InputError, SessionError
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.session.kinds import KINDS, PartKind
 
 MANIFEST = "manifest.json"
@@ -99,7 +99,7 @@ def refuse_recorded(path: Path) -> None:
 
 def no_session(folder: Path) -> str:
     """What is in the place of a session, and what to name instead."""
-    what = file_kind.told(folder)
+    what = bounded.file_kind(folder)
     if what and what != "a folder":
         fix = "name the folder that profdiff record made"
         if what == "a recording of perf":

@@ -8,7 +8,7 @@ import msgspec
 
 from profdiff.base.errors import InputError
 from profdiff.base.git import Git
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.sources import blobs, same_lines, trace
 from profdiff.sources.same_lines import SameLines
 from profdiff.sources.source_line import SourceLine

@@ -8,8 +8,8 @@ from pathlib import Path
 from profdiff import __version__
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError, MissingError, ProfdiffError
+from profdiff.base.processes import wait_readable
 from profdiff.base.temporary import temporary_folder
-from profdiff.base.waiting import wait
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.guest.delivery import make_shared
 from profdiff.collectors.guest.qemu import plugin_refusal
@@ -81,7 +81,7 @@ def make(errand: Errand) -> Left:
         ended = False
         try:
             while not ended and not _is_unwanted():
-                wait(run.listening, _POLL_SECONDS)
+                wait_readable(run.listening, _POLL_SECONDS)
                 ended = run.poll()
         finally:
             if not ended:
