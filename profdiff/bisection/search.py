@@ -1,5 +1,5 @@
-"""The search for the first bad commit: what suspects say first, then git bisect. And every step of a
-history, where values change by more than a threshold.
+"""The search for the first bad commit: what suspects say first, then git bisect. And all steps of
+a history, where values change by more than a threshold.
 
 It knows nothing of kernels. What a commit is, ``test`` says. The history of steps is that of first
 parents; one at a merge is followed into what was merged. Two changes that cancel each other out
