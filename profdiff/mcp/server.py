@@ -11,9 +11,8 @@ from mcp.types import ToolAnnotations
 
 from profdiff import __version__
 from profdiff.base.errors import InputError, in_line, told
-from profdiff.mcp.answer import answer
 from profdiff.mcp.folder import Folder
-from profdiff.mcp.tools import Tools
+from profdiff.mcp.tools import Tools, answer
 
 _ABOUT = (
     "profdiff counts every instruction that kernels execute for a workload, and says which "

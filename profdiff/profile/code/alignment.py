@@ -1,4 +1,4 @@
-"""Which instructions of a function's kernels belong together: by place, then in order; and their text."""
+"""Which instructions of a function's kernels belong together: by place, then in order. Their text."""
 
 from collections.abc import Sequence
 from heapq import heappop, heappush

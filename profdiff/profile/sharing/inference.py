@@ -1,5 +1,6 @@
-"""What instructions access of which nothing is known, as other lines and callers tell: code that only
-ever accessed one field of one record, where it is known what lies there, accesses it elsewhere."""
+"""What instructions access of which nothing is known, as other lines and callers tell: code that
+only ever accessed one field of one record, where it is known what lies there, accesses it always.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
