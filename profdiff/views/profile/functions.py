@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.function_title import title
+from profdiff.profile.function_identity import title
 from profdiff.views.profile import marks
 from profdiff.views.profile.selection import Selection
 from profdiff.views.record import Counts, Record, Side, by_label, counts, side
