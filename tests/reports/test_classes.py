@@ -17,7 +17,7 @@ from profdiff.profile.comparison import Comparison
 from profdiff.reports.csv import functions
 from profdiff.reports.documents.session import build, encode
 from profdiff.reports.text import session
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 
 PTE, FLUSH = frame("change_pte_range"), frame("flush_tlb")
 MAIN = frame("main", owner="work", file="work.c")

@@ -9,9 +9,9 @@ from profdiff.forms.columns import Block, Column, draw
 from profdiff.forms.numbers import Numbers
 from profdiff.profile.code.classes import InstructionClasses, instruction_classes
 from profdiff.profile.comparison import Comparison
-from profdiff.views.profile import functions
+from profdiff.topics.functions import measure
+from profdiff.topics.functions.measure import Rows
 from profdiff.views.profile.classes import TOLD, Change, changes
-from profdiff.views.profile.functions import Rows
 
 SAMPLED = (
     "instruction classes: samples do not show which instructions ran; record with --collector exact"
@@ -70,7 +70,7 @@ def _told(
 
 def _where(comparison: Comparison, change: Change, numbers: Numbers) -> str:
     rows = np.array([row for row, _ in change.functions], np.int64)
-    named = zip(functions.functions(comparison, rows), change.functions, strict=True)
+    named = zip(measure.functions(comparison, rows), change.functions, strict=True)
     told = [f"{one.title} {numbers.delta(delta)}" for one, (_, delta) in named]
     return ", ".join([*told, *([f"{change.others} more"] if change.others > 0 else [])])
 
@@ -130,7 +130,7 @@ class _Functions:
             return []
         names = [self._found.names[number] for number in wanted]
         columns = [Column(name, part=part) for part, name in enumerate(names)]
-        named = functions.functions(self._comparison, shown)
+        named = measure.functions(self._comparison, shown)
         body = [
             self._line(values[row, wanted], one.title)
             for row, one in zip(shown.tolist(), named, strict=True)

@@ -6,9 +6,9 @@ from profdiff.profile.code.size import CodeSizes, code_sizes
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.inlining import Inlining, inlining
 from profdiff.session.session import Session
-from profdiff.views.profile import functions
+from profdiff.topics.functions import measure
+from profdiff.topics.functions.measure import Rows
 from profdiff.views.profile.code import way
-from profdiff.views.profile.functions import Rows
 
 _LEGEND = (
     "Code: bytes with what is inlined, in functions that ran; inlined N: in N places; both: also "
@@ -25,7 +25,7 @@ def render(
         return []
     sizes, ran = code_sizes(comparison, session), inlining(comparison)
     labels, alone = comparison.labels, len(comparison.labels) == 1
-    named = functions.functions(comparison, rows.shown)
+    named = measure.functions(comparison, rows.shown)
     body = []
     for row, one in zip(rows.shown.tolist(), named, strict=True):
         ways = [_way(ran, row, kernel) for kernel in range(len(labels))]
