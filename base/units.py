@@ -1,4 +1,7 @@
-"""Numbers and names as reports print them."""
+"""Numbers and names as reports print them.
+
+Lines of the cache: 64 bytes on all processors that profdiff records on.
+"""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -213,3 +216,11 @@ _ASCII = str.maketrans(
 def ascii_only(text: str) -> str:
     """``text`` in ASCII: other characters become what stands for them, or their escapes."""
     return text.translate(_ASCII).encode("ascii", "backslashreplace").decode()
+
+
+LINE = 64
+
+
+def lines_of(start: int, size: int) -> range:
+    """The lines that ``size`` bytes from ``start`` on lie in; what has no size lies in one."""
+    return range(start // LINE, (start + max(size, 1) - 1) // LINE + 1)

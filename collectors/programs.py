@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from profdiff.base.errors import InputError, MissingError
-from profdiff.base.home import place_of
+from profdiff.base.outputs import place_of
 from profdiff.collectors.architecture import ARCHITECTURES
 
 # What Debian and its relatives call the package that holds a program.

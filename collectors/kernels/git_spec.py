@@ -14,7 +14,7 @@ from typing import Literal
 
 from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.git import Git
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.base.units import listed
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from profdiff.base import process_group
+from profdiff.base import processes
 from profdiff.base.temporary import temporary_folder
 from profdiff.collectors.guest.archive import ArchiveError, receive
 from profdiff.collectors.guest.channel import phase_of
@@ -147,7 +147,7 @@ class MachineRun:
 
     def stop(self) -> None:
         """End it early; what it made over there is removed there."""
-        process_group.end(self._process, 5)
+        processes.end(self._process, 5)
         self._temporary.close()
 
     def result(self, members: Mapping[str, int]) -> set[str] | Failure:

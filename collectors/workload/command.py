@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from profdiff.base.errors import InputError
-from profdiff.base.near import meant_file
+from profdiff.base.names import meant_file
 from profdiff.collectors.programs import package_of
 from profdiff.collectors.workload.files import GuestFiles
 from profdiff.collectors.workload.places import GUEST_FOLDER, OWN

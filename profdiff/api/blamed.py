@@ -9,8 +9,7 @@ from profdiff.evidence.blame import delta
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.recording.origin import own_repository
-from profdiff.sources.releases import revision
-from profdiff.sources.repository import Repository
+from profdiff.sources.repository import Repository, revision
 from profdiff.views.blame import Blame, blame
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from profdiff.base.errors import InputError
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.base.units import printable
 from profdiff.profile.comparison import Comparison
 from profdiff.recording.origin import own_repository

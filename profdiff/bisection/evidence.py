@@ -10,8 +10,7 @@ from pathlib import Path
 from profdiff.base.errors import InputError, RunError
 from profdiff.base.terminal import tell
 from profdiff.bisection.git_bisect import Mark
-from profdiff.bisection.kernels import Kernels
-from profdiff.bisection.measuring import open_session, record, require_result
+from profdiff.bisection.measuring import Kernels, open_session, record, require_result
 from profdiff.bisection.verdict import Judge
 from profdiff.collectors.kernels.build import BuildError, DoesNotApply
 from profdiff.collectors.kernels.files import KernelFiles

@@ -113,7 +113,7 @@ def _name(typed: str) -> str:
 
 def _file(kernel: KernelArgument) -> Path:
     """The file that has the types of a kernel. Raises InputError."""
-    from profdiff.base.home import place_of
+    from profdiff.base.outputs import place_of
     from profdiff.symbolization.type_layout import holds_types
 
     itself = place_of(str(kernel.spec))

@@ -12,13 +12,13 @@ from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import confirm, printable, say, tell
 from profdiff.commands.experiment.file import ExperimentCommand
+from profdiff.commands.experiment.option_types import chosen_runs, wanted_shard
 from profdiff.commands.experiment.options import (
     asked,
     asked_suite,
     experiment_options,
     experiments,
 )
-from profdiff.commands.experiment.shards import chosen_runs, wanted_shard
 from profdiff.session.states import RELEVANT
 
 if TYPE_CHECKING:

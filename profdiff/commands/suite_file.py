@@ -1,20 +1,23 @@
 """The file of a suite: an experiment file with ``[[workload]]`` entries, in this file and in those
-that it includes. Its other keys are defaults for all workloads."""
+that it includes. Its other keys are defaults for all workloads. Files are read within bounds."""
 
 from __future__ import annotations
 
+import errno
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from profdiff.base import bounded
 from profdiff.base.errors import InputError
-from profdiff.base.near import did_you_mean
-from profdiff.commands.toml_file import read
+from profdiff.base.names import did_you_mean
 
 if TYPE_CHECKING:
     from profdiff.session.suite import SuiteWorkload
+
 
 WORKLOADS, INCLUDE, NAME = "workload", "include", "name"
 _TOLD = ("name", "tags", "op", "about", "nonlinear")
@@ -171,3 +174,29 @@ def _text(file: Path, key: str, value: object) -> str:
     if key == NAME and value == _name(file):
         return "suite"
     raise InputError(f"{file}: {key} is not a name: {problem_with(str(value)[:80])}")
+
+
+_MAX_SIZE = 2**20
+# tomllib's time grows with the square of a key's parts: 64 KiB of them take it a minute.
+_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
+
+
+def read(file: Path) -> dict[str, Any]:
+    """What the file holds. Raises InputError when it is absent, too large or no TOML."""
+    import tomllib
+
+    try:
+        text = bounded.read(file, _MAX_SIZE).decode()
+        if long := _LONG_KEY.search(text):
+            line = text.count("\n", 0, long.start()) + 1
+            raise InputError(
+                f"{file}:{line}: a name of more than 32 parts is none of an experiment"
+            )
+        return tomllib.loads(text)
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise InputError(f"{file} is too large to be an experiment") from error
+        raise InputError(f"cannot read the experiment {file}: {error.strerror}") from error
+    # A number of too many digits is a ValueError, as the errors of TOML and UTF-8 are.
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file} is not valid TOML: {error}") from error

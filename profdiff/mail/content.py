@@ -1,4 +1,7 @@
-"""From a session to the letter about it: one function for each section."""
+"""From a session to the letter about it: one function for each section.
+
+What a mail shows besides functions: data that kernels access, and lines that change hands.
+"""
 
 import shlex
 from collections.abc import Callable, Sequence
@@ -11,8 +14,7 @@ from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange, largest_change
 from profdiff.evidence.statistics import Verdict
-from profdiff.mail import accesses, events, measured, paths, sharing, suspects, tables
-from profdiff.mail.basis import basis
+from profdiff.mail import measured, paths, tables, topics
 from profdiff.mail.letter import (
     LINES,
     ROWS,
@@ -26,6 +28,7 @@ from profdiff.mail.letter import (
     Table,
     Verbatim,
 )
+from profdiff.mail.measured import basis
 from profdiff.mail.reproducer import Reproducer
 from profdiff.profile.sharing.recorded import is_all
 from profdiff.session.held import held
@@ -60,7 +63,7 @@ class MailOptions:
     checklist: bool = False
     blame: Blame | None = None
     types: Accesses | None = None
-    sharing: Lines | None = None
+    topics: Lines | None = None
 
 
 def about(findings: Findings) -> str:
@@ -136,10 +139,10 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
         "result": lines if alone else _result(findings, largest),
         "bisection": _bisection(findings),
         "functions": _functions(findings, kernel, wishes.top),
-        "events": events.section(findings, kernel, _where(findings, kernel)),
+        "events": topics.events_section(findings, kernel, _where(findings, kernel)),
         "accesses": _accesses(findings, kernel, wishes.types),
         "sharing": Section("", []) if alone else lines,
-        "suspects": suspects.section(None if bisected else wishes.blame),
+        "suspects": topics.suspects_section(None if bisected else wishes.blame),
         "measured": measured.section(findings, kernel, largest),
         "state": measured.states(findings),
         "config": measured.config(findings, kernel),
@@ -218,7 +221,7 @@ def _accesses(findings: Findings, kernel: str, types: Accesses | None) -> Sectio
     """The data that the kernel accesses more, or less."""
     if types is None or kernel not in types.labels[1:]:
         return Section("", [])
-    return Section("", accesses.parts(types, kernel, _where(findings, kernel)))
+    return Section("", topics.parts(types, kernel, _where(findings, kernel)))
 
 
 def _time(findings: Findings, kernel: str) -> list[str]:
@@ -232,7 +235,7 @@ def _sharing(kernel: str, lines: Lines | None) -> Section:
     if lines is None:
         return Section("", [])
     known = kernel if kernel in lines.labels else lines.labels[-1]
-    return Section("", sharing.parts(lines, known))
+    return Section("", topics.sharing_parts(lines, known))
 
 
 def _functions(findings: Findings, kernel: str, top: int) -> Section:
@@ -310,3 +313,27 @@ def footer(findings: Findings, command: Sequence[str]) -> list[str]:
     by = "" if recorded == __version__ else f"; recorded by profdiff {recorded}"
     words = shlex.join(paths.words_without_paths(command))
     return [units.ended(f"profdiff {__version__}{by}: {units.printable(words)}", 2 * WIDTH)]
+
+
+def accessed_types(findings: Findings) -> Accesses:
+    """Which data the kernels access. Raises InputError where that is not known."""
+    try:
+        return Accesses.of(findings)
+    except InputError as error:
+        raise InputError(f"--types: {error}") from error
+
+
+def shared_lines(findings: Findings, *, wanted: bool) -> Lines | None:
+    """The lines that change hands, at the findings' setting if they were recorded there: if
+    ``wanted``, or where nothing else was recorded. Raises InputError where somebody wants them and
+    no run recorded them, SessionError."""
+    from profdiff.profile.sharing.recorded import is_all
+
+    if findings.session is None or not (wanted or is_all(findings.manifest)):
+        return None
+    try:
+        return Lines.near(findings.session, findings.setting)
+    except InputError as error:
+        if wanted:
+            raise InputError(f"--sharing: {error}") from error
+        return None

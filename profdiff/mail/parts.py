@@ -10,9 +10,9 @@ from profdiff.evidence.largest_change import largest_change
 from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.evidence.parts.results import PartsMetric
 from profdiff.mail import content, measured, paths
-from profdiff.mail.basis import basis
 from profdiff.mail.content import MailOptions
 from profdiff.mail.letter import Letter, Notes, Part, Prose, Section
+from profdiff.mail.measured import basis
 from profdiff.mail.tables import WIDTH, table
 from profdiff.reports.text.parts import functions, report
 from profdiff.session import manifest as m

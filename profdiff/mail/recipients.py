@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from profdiff.base.errors import InputError
 from profdiff.mail import address as addresses
-from profdiff.mail.address import Address
-from profdiff.mail.encoded_words import decoded
+from profdiff.mail.address import Address, decoded
 from profdiff.mail.thread import ReceivedMail
 
 # git send-email writes References on one line, and SMTP takes lines of 998 octets (RFC 5321,

@@ -22,7 +22,7 @@ from profdiff.collectors.kernels.files import module_files
 from profdiff.collectors.perf.samples import empty, of_data, of_text, sampling
 from profdiff.collectors.recorded import Recorded
 from profdiff.collectors.records import Measured
-from profdiff.profile import nameless_kernel, not_recorded
+from profdiff.profile import not_recorded
 from profdiff.profile.folding import folded as folded_chains
 from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.metric_choice import chosen, common
@@ -144,7 +144,7 @@ class Imported:
 
     @property
     def _addresses(self) -> str:
-        return nameless_kernel.addresses(self.recorded) if self.nameless else ""
+        return not_recorded.addresses(self.recorded) if self.nameless else ""
 
     @property
     def _samples(self) -> tuple[PerfData, Chains]:
@@ -246,7 +246,7 @@ def _binaries(source: GivenRecording, data: PerfData) -> Binaries:
 def wanted_symbols(imported: Sequence[Imported]) -> str:
     """What to give for kernels whose functions have no names, in one line; else nothing."""
     kernels = {one.source.label: one.kernel for one in imported if one.nameless}
-    return nameless_kernel.wanted(list(kernels.values()))
+    return not_recorded.wanted(list(kernels.values()))
 
 
 def describe(imported: Sequence[Imported], *, ops: int | None, command: list[str]) -> m.Manifest:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from profdiff.profile.cell import Cell, exact_collector
 from profdiff.profile.function_identity import Function
 from profdiff.profile.kept_cells import KeptCells, Sums, fingerprint
-from profdiff.profile.kept_seats import KeptSeats
+from profdiff.profile.seat import KeptSeats
 from profdiff.profile.self_counts import SelfCounts, counted
 from profdiff.session.points import Setting
 from profdiff.session.session import Session

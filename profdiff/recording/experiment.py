@@ -1,12 +1,15 @@
-"""An experiment: what a user asked for, found, checked and described."""
+"""An experiment: what a user asked for, found, checked and described.
+
+What the experiments of one command have in common: found once, however many ask for it.
+"""
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from profdiff import __version__
 from profdiff.base import units
@@ -26,12 +29,27 @@ from profdiff.collectors.records import Failure, Value
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload, prepare, prepare_for_machine
 from profdiff.recording import copies, named_functions, plan, states, sweep
-from profdiff.recording.known import Answers
 from profdiff.recording.located import Located, UnbuiltKernel, built
 from profdiff.session import inlines
 from profdiff.session import manifest as m
 from profdiff.session.held import is_session
 from profdiff.session.session import Session
+
+T = TypeVar("T")
+
+
+class Answers:
+    """Answers by question. If two questions are equal, the second gets the first's answer."""
+
+    def __init__(self) -> None:
+        self._answers: dict[Hashable, object] = {}
+
+    def get(self, question: Hashable, find: Callable[[], T]) -> T:
+        """The answer to ``question``, which names what it is of: found now, or before. Raises what
+        ``find`` raises, which is not an answer."""
+        if question not in self._answers:
+            self._answers[question] = find()
+        return cast(T, self._answers[question])
 
 
 @dataclass(frozen=True)

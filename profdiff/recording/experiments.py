@@ -13,11 +13,9 @@ from profdiff.collectors.by_architecture import unnamed
 from profdiff.collectors.kernels.arguments import KernelArgument
 from profdiff.collectors.kernels.kinds.machine import Machine
 from profdiff.recording import copies, located, plan, series
-from profdiff.recording.experiment import Equipment, Experiment, RecordOptions
-from profdiff.recording.known import Answers
+from profdiff.recording.experiment import Answers, Equipment, Experiment, RecordOptions
 from profdiff.session import opened
-from profdiff.session.held import held, parted_by
-from profdiff.session.kinds import ARCHITECTURE, COMPILER, PartKind
+from profdiff.session.held import ARCHITECTURE, COMPILER, PartKind, held, parted_by
 from profdiff.session.lock import recording
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session

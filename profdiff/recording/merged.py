@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from profdiff.base import bounded
-from profdiff.base.atomic import make_folder, open_atomic
+from profdiff.base.atomic import link_or_copy, make_folder, open_atomic
 from profdiff.base.errors import InputError, SessionError
-from profdiff.base.linked import link_or_copy
 from profdiff.collectors import registry
 from profdiff.profile import kept
 from profdiff.profile.runs import recorded

@@ -16,8 +16,8 @@ from profdiff.base import guest_clock, units
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
 from profdiff.base.metric import IDLE, Metric
+from profdiff.base.processes import wait_readable
 from profdiff.base.progress import Progress
-from profdiff.base.waiting import wait
 from profdiff.collectors.guest.boot import NO_VARIATION, Variation
 from profdiff.collectors.guest.result import Result
 from profdiff.collectors.kernels.files import KernelFiles
@@ -195,7 +195,7 @@ def _left(item: _Active, active: Sequence[_Active], jobs: int) -> str:
 
 def _pause(active: Sequence[_Active]) -> None:
     """Until a run has something to tell, but no longer than between two looks at them."""
-    wait(
+    wait_readable(
         [one for item in active for one in getattr(item.run.process, "listening", ())],
         _POLL_SECONDS,
     )

@@ -11,14 +11,13 @@ from pathlib import Path
 
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError, ProfdiffError
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.collectors.architecture import Architecture, host
 from profdiff.collectors.guest import initramfs
 from profdiff.collectors.workload.compilation import compiled, is_source
 from profdiff.recording import copies, located, states, sweep
-from profdiff.recording.experiment import Experiment, RecordOptions
+from profdiff.recording.experiment import Answers, Experiment, RecordOptions
 from profdiff.recording.experiments import Experiments, asked_kernels
-from profdiff.recording.known import Answers
 from profdiff.recording.schedule import PlannedRun, States
 from profdiff.recording.shard import Shard
 from profdiff.session import manifest as m

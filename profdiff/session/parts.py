@@ -17,8 +17,15 @@ from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.records import Part, Text
-from profdiff.session.held import inside, is_session, parted_by, refuse_occupied
-from profdiff.session.kinds import ARCHITECTURE, COMPILER, PartKind
+from profdiff.session.held import (
+    ARCHITECTURE,
+    COMPILER,
+    PartKind,
+    inside,
+    is_session,
+    parted_by,
+    refuse_occupied,
+)
 from profdiff.session.session import Recording, Session
 
 _MAX_FILE = 2**20

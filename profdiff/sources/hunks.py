@@ -1,5 +1,4 @@
-"""What differs between files, as ranges of lines: git's diff, for which white space is no
-difference."""
+"""What differs between files, as ranges of lines: git's diff, for which white space is the same."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -9,7 +8,6 @@ import msgspec
 from profdiff.base.errors import InputError
 from profdiff.base.git import Git
 from profdiff.base.temporary import temporary_folder
-from profdiff.sources.quoted import unquoted
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _COMMIT = re.compile(rb"[0-9a-f]{40,64}")
@@ -123,3 +121,21 @@ def _side(name: bytes) -> str:
     """The file in ``a/FILE`` or ``b/FILE``, perhaps quoted; "" for ``/dev/null``."""
     text = unquoted(name.removesuffix(b"\t"))
     return "" if text == "/dev/null" else text[2:]
+
+
+_ESCAPES = {b"n": b"\n", b"t": b"\t", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"r": b"\r"}
+_ESCAPE = re.compile(rb"\\(\d{3}|.)", re.DOTALL)
+
+
+def unquoted(name: bytes) -> str:
+    """A path as git prints it, quoted as in C where it has odd characters."""
+    if name.startswith(b'"') and name.endswith(b'"') and len(name) > 1:
+
+        def meant(match: re.Match[bytes]) -> bytes:
+            one = match[1]
+            if len(one) == 3:
+                return bytes([int(one, 8) & 255])
+            return _ESCAPES.get(one, b"\v" if one == b"v" else one)
+
+        name = _ESCAPE.sub(meant, name[1:-1])
+    return name.decode(errors="surrogateescape")

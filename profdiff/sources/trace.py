@@ -8,13 +8,12 @@ import msgspec
 from profdiff.base.errors import InputError
 from profdiff.base.git import Git
 from profdiff.sources import blobs
-from profdiff.sources.fate import Fate
 from profdiff.sources.history import History
 from profdiff.sources.moves import moves
 from profdiff.sources.origins import Origins
 from profdiff.sources.removals import Removals
 from profdiff.sources.same_lines import SameLines, same_lines
-from profdiff.sources.source_line import SourceLine
+from profdiff.sources.source_line import Fate, SourceLine
 
 _PLAIN = ("--no-textconv", "--no-ext-diff", "--no-progress")
 

@@ -17,9 +17,8 @@ from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.records import Failure
 from profdiff.recording.cluster import errand, node
-from profdiff.recording.cluster.emulators import Emulator
-from profdiff.recording.cluster.errand import Errand, packed, unpack
-from profdiff.recording.cluster.store import Store
+from profdiff.recording.cluster.errand import Emulator, Errand, packed, unpack
+from profdiff.recording.cluster.node import Store
 
 
 def name(data: bytes) -> str:

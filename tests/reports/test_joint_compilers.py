@@ -29,7 +29,7 @@ from profdiff.reports.page import parts as parts_page
 from profdiff.reports.page import points
 from profdiff.reports.text.parts import report
 from profdiff.session import manifest as m
-from profdiff.session.kinds import COMPILER
+from profdiff.session.held import COMPILER
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
 from profdiff.topics.functions.selection import Selection

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from support import IMPORTED, need_program
 
-from profdiff.base import process_group
+from profdiff.base import processes
 from profdiff.base.errors import ProfdiffError
 from profdiff.collectors.kernels import apt
 from profdiff.examples.kernelci import servers
@@ -209,7 +209,7 @@ def test_what_a_program_starts_ends_with_it(tmp_path: Path) -> None:
     script = f"(trap '' TERM; echo $BASHPID > {note}; exec sleep 300) & sleep 300"
     started = time.monotonic()
     with pytest.raises(subprocess.TimeoutExpired):
-        process_group.run(["bash", "-c", script], PATIENCE)
+        processes.run(["bash", "-c", script], PATIENCE)
     assert time.monotonic() - started < SECONDS + MORE
     # A process that was killed may be there for a moment, and longer where nobody takes orphans.
     deadline = time.monotonic() + MORE

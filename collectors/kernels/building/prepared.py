@@ -15,7 +15,7 @@ from pathlib import Path
 from profdiff.base.bounded import read
 from profdiff.base.errors import InputError, told
 from profdiff.base.git import Git
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.base.temporary import temporary_folder
 from profdiff.base.terminal import printable
 from profdiff.collectors.kernels.building.errors import DoesNotApply

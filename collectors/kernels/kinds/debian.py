@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from profdiff.base.errors import InputError
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.base.terminal import tell
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture
 from profdiff.collectors.kernels.debian import SUITES, fetch, parse

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from profdiff.base.home import place_of
+from profdiff.base.outputs import place_of
 from profdiff.collectors.kernels.deb_package import check_packages, unpack_kernel
 from profdiff.collectors.kernels.files import KernelFiles, unpacked
 from profdiff.collectors.kernels.kinds.spec import Spec, absolute_path

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from profdiff.base.home import place_of
+from profdiff.base.outputs import place_of
 from profdiff.collectors.kernels.kinds.spec import Spec, absolute_path
 from profdiff.collectors.kernels.label import name_of
 

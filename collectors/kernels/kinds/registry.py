@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from profdiff.base import file_kind
+from profdiff.base import bounded
 from profdiff.base.errors import InputError
-from profdiff.base.home import place_of
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
+from profdiff.base.outputs import place_of
 from profdiff.collectors.kernels.address import LOCAL
 from profdiff.collectors.kernels.debian import SUITES
 from profdiff.collectors.kernels.git_spec import git_meant
@@ -91,7 +91,7 @@ class _Nowhere(PathSpec):
         """What was meant, "" if nobody can tell."""
         several = self.text.split(",")
         if len(several) > 1 and all(place_of(one).exists() for one in several):
-            if len(several) == 2 and file_kind.told(place_of(several[1])) == "an ELF file":
+            if len(several) == 2 and bounded.file_kind(place_of(several[1])) == "an ELF file":
                 return f"did you mean {several[0]},vmlinux={several[1]}?"
             return f"write {' '.join(f'--kernel {one}' for one in several)}"
         before, colon, rest = self.text.partition(":")

@@ -17,9 +17,8 @@ from profdiff.profile.code.classes import (
     class_names,
     instruction_classes,
 )
-from profdiff.profile.code.size import CodeSizes, code_sizes
 from profdiff.profile.comparison import Comparison, Side
-from profdiff.profile.inlining import Inlining, inlining
+from profdiff.profile.inline_sites import CodeSizes, Inlining, code_sizes, inlining
 
 _NAMED = 3
 _SIDES: dict[str, Side] = {"kernel": "kernel", "user": "user"}

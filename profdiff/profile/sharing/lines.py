@@ -7,19 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from profdiff.collectors.sharing.lines import PERSISTENT, SharedLines
-from profdiff.profile.sharing.calls import led_by_calls
+from profdiff.profile.sharing.inference import led_by_calls, with_learned
 from profdiff.profile.sharing.instructions import Instructions
-from profdiff.profile.sharing.learned import with_learned
 from profdiff.profile.sharing.locks import Held, Lock, Locks
 from profdiff.profile.sharing.names import USER_MEMORY, Name
 from profdiff.profile.sharing.naming import LineNames, Named
 from profdiff.profile.sharing.objects import Touched, implied, objects, weighed
 from profdiff.profile.sharing.owners import Owners, alone
-from profdiff.profile.sharing.programs import Programs
 from profdiff.profile.sharing.records import Records
 from profdiff.profile.sharing.sums import FieldUse, LineUse, Sums, shares
 from profdiff.profile.sharing.uses import Ops, Uses
-from profdiff.profile.sharing.variables import Object, Variables, Vote
+from profdiff.profile.sharing.variables import Object, Programs, Variables, Vote
 from profdiff.symbolization.data_accesses import DataAccesses
 from profdiff.symbolization.places import KERNEL_HALF
 

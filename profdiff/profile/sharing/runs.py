@@ -17,9 +17,9 @@ from profdiff.profile.runs import median_run
 from profdiff.profile.sharing.lines import Code, named_sums
 from profdiff.profile.sharing.locks import Locks
 from profdiff.profile.sharing.names import Name
-from profdiff.profile.sharing.programs import Programs
 from profdiff.profile.sharing.recorded import COLLECTOR, FILE, has_lines
 from profdiff.profile.sharing.sums import Sums
+from profdiff.profile.sharing.variables import Programs
 from profdiff.session import points
 from profdiff.session.manifest import Kernel, Manifest, Run
 from profdiff.session.session import Session

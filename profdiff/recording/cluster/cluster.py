@@ -21,12 +21,9 @@ from profdiff.collectors.guest.saving import SavedMachine
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.recorder import Recorder, RunJob, Running
-from profdiff.recording.cluster.address import Where
-from profdiff.recording.cluster.attempt import Attempt, RunningThere
-from profdiff.recording.cluster.connection import Connection, connected
-from profdiff.recording.cluster.emulators import Emulator
-from profdiff.recording.cluster.errand import INPUTS, SHARED, Errand, Needs, Restored
-from profdiff.recording.cluster.files import Files, digest_of
+from profdiff.recording.cluster.attempt import Attempt, Files, RunningThere, digest_of
+from profdiff.recording.cluster.connection import Connection, Where, connected
+from profdiff.recording.cluster.errand import INPUTS, SHARED, Emulator, Errand, Needs, Restored
 from profdiff.recording.cluster.nodes import Node, Nodes
 
 # How long the first node may take to come, and the next one where none is left.

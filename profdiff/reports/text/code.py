@@ -2,9 +2,8 @@
 
 from profdiff.forms.columns import Block, Column, draw
 from profdiff.profile.code.classes import class_names
-from profdiff.profile.code.size import CodeSizes, code_sizes
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.inlining import Inlining, inlining
+from profdiff.profile.inline_sites import CodeSizes, Inlining, code_sizes, inlining
 from profdiff.session.session import Session
 from profdiff.topics.functions import measure
 from profdiff.topics.functions.measure import Rows

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from profdiff.base import units
 from profdiff.profile.comparison import Comparison, Side
-from profdiff.profile.function_title import title
+from profdiff.profile.function_identity import title
 from profdiff.topics.functions import marks
 from profdiff.topics.functions.selection import Selection
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from profdiff.base.errors import InputError
 from profdiff.base.units import printable
 from profdiff.evidence.blame.renamed_code import RenamedCode
-from profdiff.profile.code.alignment import AlignedPlace, KernelSide, aligned
-from profdiff.profile.code.decoded import decoded
+from profdiff.profile.code.alignment import AlignedPlace, KernelSide, aligned, decoded
 from profdiff.profile.code.function import Place
 from profdiff.profile.code.kernel_functions import KernelFunctions
 from profdiff.profile.comparison import Comparison

@@ -3,9 +3,8 @@
 from typing import Literal
 
 from profdiff.profile.code.classes import class_names
-from profdiff.profile.code.size import code_sizes
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.inlining import Inlining, inlining
+from profdiff.profile.inline_sites import Inlining, code_sizes, inlining
 from profdiff.session.session import Session
 from profdiff.views.record import Record, by_label
 

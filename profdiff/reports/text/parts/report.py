@@ -11,7 +11,7 @@ from profdiff.evidence.parts.results import PartsResults, PartsSetting
 from profdiff.forms import columns as table
 from profdiff.forms.columns import MIN_WIDTH, Block, Column
 from profdiff.reports.text.parts import functions
-from profdiff.session.kinds import PartKind
+from profdiff.session.held import PartKind
 from profdiff.session.parts import Parts
 from profdiff.topics.functions.selection import Selection
 from profdiff.views.alike import alike

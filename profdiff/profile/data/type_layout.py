@@ -1,17 +1,152 @@
 """The types that a workload accessed: which of their fields, and where these lie on each kernel.
 
 A field that one kernel alone accessed has a place on the others, too: which lines the fields lie in
-depends on the layout alone, not on which accesses are known.
-"""
+depends on the layout alone, not on which accesses are known."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from profdiff.profile.data_layout.accessed import Accessed
-from profdiff.profile.data_layout.type_fields import FieldPlace, TypeFields, array_of, types_of
-from profdiff.symbolization.data_accesses import COMPUTED
+from profdiff.base.errors import InputError, SessionError
+from profdiff.base.units import lines_of
+from profdiff.profile.comparison import Comparison
+from profdiff.profile.kept_code import ACCESSES
+from profdiff.profile.picked_counts import PickedCounts, picked_counts
+from profdiff.session.session import Session
+from profdiff.symbolization.data_accesses import COMPUTED, DataAccesses
+
+
+class Accessed(msgspec.Struct, frozen=True):
+    """A accesses of one kernel. ``count``: int64[A], how often the instruction of each executed."""
+
+    accesses: DataAccesses
+    count: NDArray[np.int64]
+
+
+class AllAccessed(msgspec.Struct, frozen=True):
+    """``kernels``: by number, None where it is not known, and ``missing`` why, or ""."""
+
+    kernels: list[Accessed | None]
+    missing: list[str]
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known of the base and of another kernel, or of the only one."""
+        first, *others = self.kernels
+        return first is not None and (not others or any(others))
+
+
+def accessed(comparison: Comparison, session: Session | None) -> AllAccessed:
+    """What a comparison of exact counts tells. Nothing is raised: what cannot be read is
+    missing."""
+    kernels, missing = list[Accessed | None](), list[str]()
+    for kernel, described in enumerate(comparison.kernels):
+        picked = picked_counts(comparison, kernel)
+        runs = [run for run in comparison.runs if run.kernel == described.label]
+        found, why = None, "no session keeps it"
+        if session is not None and picked:
+            run = runs[comparison.picked[kernel]]
+            try:
+                found, why = ACCESSES.known(session, run, picked[0].addresses)
+            except (SessionError, InputError) as error:
+                why = str(error)
+        kernels.append(None if found is None else Accessed(found, _counts(found, picked[0])))
+        missing.append(why)
+    return AllAccessed(kernels, missing)
+
+
+def _counts(accesses: DataAccesses, picked: PickedCounts) -> NDArray[np.int64]:
+    places = picked.addresses.places
+    mine = np.flatnonzero(places.in_kernel)
+    order = mine[np.argsort(places.address[mine], kind="stable")]
+    address = places.address[order]
+    # Code that was patched while it ran has several places at one address.
+    sums = np.concatenate([[0], np.cumsum(picked.count[order])])
+    first = np.searchsorted(address, accesses.address, side="left")
+    behind = np.searchsorted(address, accesses.address, side="right")
+    result: NDArray[np.int64] = sums[behind] - sums[first]
+    return result
+
+
+_ARRAY = re.compile(r"[^\[]*(?:\[\])+")
+
+
+class FieldPlace(msgspec.Struct, frozen=True):
+    """In bits from the start of the type; size 0: a flexible array."""
+
+    bit_offset: int
+    bit_size: int
+
+    @property
+    def lines(self) -> range:
+        """The lines that it lies in, from 0, if the object is aligned to a line."""
+        start = self.bit_offset // 8
+        end = -(-(self.bit_offset + self.bit_size) // 8)
+        return lines_of(start, end - start)
+
+
+class TypeFields(msgspec.Struct, frozen=True):
+    """``size``: in bytes. ``leaves``: fields that are not structs or unions, also of members
+    (``mmap_lock.count.counter``); ``[]`` stands for the elements of an array, which is one of them,
+    and has the size of the whole array, or else of the field of its first element."""
+
+    size: int
+    leaves: Mapping[str, FieldPlace]
+
+    def place(self, path: str) -> FieldPlace | None:
+        """Where a field lies, or the fields of a member; None where there is no such."""
+        if path in self.leaves:
+            return self.leaves[path]
+        inside = [
+            place
+            for name, place in self.leaves.items()
+            if name.startswith(path) and name[len(path)] in ".["
+        ]
+        if not inside:
+            return None
+        first = min(one.bit_offset for one in inside)
+        return FieldPlace(first, max(one.bit_offset + one.bit_size for one in inside) - first)
+
+    def known(self, path: str) -> str:
+        """The field that a path leads to here: itself, or what lies there whole, where another
+        kernel has a struct or union."""
+        shorter = path
+        while shorter not in self.leaves and "." in shorter:
+            shorter = shorter.rpartition(".")[0]
+        return shorter if shorter in self.leaves else path
+
+
+def array_of(path: str) -> str:
+    """The outermost array that a path leads into, "" for none."""
+    found = _ARRAY.match(path)
+    return found[0] if found else ""
+
+
+def types_of(accesses: DataAccesses) -> dict[str, TypeFields]:
+    """The types that a kernel accessed, by name."""
+    return dict(_types(accesses))
+
+
+def _types(accesses: DataAccesses) -> Iterator[tuple[str, TypeFields]]:
+    strings = accesses.strings
+    ends = np.searchsorted(accesses.field_type, np.arange(len(accesses.layout_type) + 1)).tolist()
+    columns = zip(
+        accesses.field_name.tolist(),
+        accesses.field_offset.tolist(),
+        accesses.field_size.tolist(),
+        strict=True,
+    )
+    fields = [(strings[name], FieldPlace(offset, size)) for name, offset, size in columns]
+    sizes = accesses.layout_size.tolist()
+    for row, name in enumerate(accesses.layout_type.tolist()):
+        leaves: dict[str, FieldPlace] = {}
+        for path, place in fields[ends[row] : ends[row + 1]]:
+            leaves.setdefault(path, place)
+        yield strings[name], TypeFields(sizes[row], leaves)
+
 
 # (offset, size) in bits.
 _Spans = set[tuple[int, int]]

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from profdiff.base.cache_line import LINE, lines_of
+from profdiff.base.units import LINE, lines_of
 from profdiff.profile.data.keys import folded
-from profdiff.profile.data_layout.accessed import Accessed
+from profdiff.profile.data.type_layout import Accessed
 from profdiff.symbolization.data_accesses import DataAccesses
 
 
