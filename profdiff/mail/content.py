@@ -63,7 +63,7 @@ class MailOptions:
     checklist: bool = False
     blame: Blame | None = None
     types: Accesses | None = None
-    topics: Lines | None = None
+    sharing: Lines | None = None
 
 
 def about(findings: Findings) -> str:

@@ -39,7 +39,7 @@ class ReportTopic(NamedTuple):
     about: str
     section: _Build | None
     sides: tuple[str, ...] = ("kernel", "user")
-    why: str = f"shows the kernel alone: {_BOTH}"
+    why: str = ""
 
     def forms(self, name: str, options: TopicOptions) -> Sequence[Form]:
         """The forms in which the topic of this name can be written."""
@@ -121,7 +121,10 @@ def _layout() -> Sequence[Form]:
 
 _KERNEL = "shows the kernel alone: leave --user-only out"
 TOPICS = {
-    **{name: ReportTopic(topic.about, _of_findings(topic)) for name, topic in TABLES.items()},
+    **{
+        name: ReportTopic(topic.about, _of_findings(topic), why=f"shows {topic.sides}: {_BOTH}")
+        for name, topic in TABLES.items()
+    },
     "layout": ReportTopic(
         "where accessed data lies in cache lines, and what moved",
         None,
