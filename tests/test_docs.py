@@ -20,9 +20,9 @@ from profdiff.collectors.guest.boot import BASE_APPEND
 from profdiff.commands import COMMANDS
 from profdiff.session import manifest
 from profdiff.symbolization._native import reasons
+from profdiff.topics.functions import marks
 from profdiff.views.claims import checklist
 from profdiff.views.document import SCHEMA
-from profdiff.views.profile import marks
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
 

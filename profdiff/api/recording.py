@@ -12,7 +12,7 @@ from profdiff.evidence.conditions.condition import Condition
 from profdiff.reports.form import DEFAULT_TOP, Form, ReportOptions, Subject
 from profdiff.reports.forms import FORMS
 from profdiff.session.held import refuse
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.record import Record
 from profdiff.views.rows.judgements import JudgementRow, judgement_rows
 

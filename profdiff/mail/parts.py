@@ -16,6 +16,7 @@ from profdiff.mail.measured import basis
 from profdiff.mail.tables import WIDTH, table
 from profdiff.reports.text.parts import functions, report
 from profdiff.session import manifest as m
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.alike import alike
 from profdiff.views.claims import claim as claims
 from profdiff.views.kernels import state
@@ -23,7 +24,6 @@ from profdiff.views.parts.claim import PartsClaim, parts_claim
 from profdiff.views.parts.function_claim import function_sentences
 from profdiff.views.parts.functions import parts_functions
 from profdiff.views.parts.results import grids
-from profdiff.views.profile.selection import Selection
 from profdiff.views.results.result import ABSENT
 
 

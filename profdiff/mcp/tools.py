@@ -25,7 +25,7 @@ from profdiff.mcp.folder import Folder
 from profdiff.reports.form import Layout, ReportOptions
 from profdiff.reports.topics import TOPICS, TopicOptions
 from profdiff.session import opened, parts, suite
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.shown_command import command_line
 
 _WIDTH = 100

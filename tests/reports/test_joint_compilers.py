@@ -32,10 +32,10 @@ from profdiff.session import manifest as m
 from profdiff.session.held import COMPILER
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.parts.function_claim import function_sentences
 from profdiff.views.parts.functions import parts_functions
 from profdiff.views.parts.verdicts import extents, verdicts
-from profdiff.views.profile.selection import Selection
 
 NAMES = ["gcc-12", "gcc-14", "clang-19"]
 EXPECTED = {

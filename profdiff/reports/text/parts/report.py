@@ -13,13 +13,13 @@ from profdiff.forms.columns import MIN_WIDTH, Block, Column
 from profdiff.reports.text.parts import functions
 from profdiff.session.held import PartKind
 from profdiff.session.parts import Parts
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.alike import alike
 from profdiff.views.kernels import built_from, state
 from profdiff.views.parts.claim import parts_claim
 from profdiff.views.parts.function_claim import function_sentences, under
 from profdiff.views.parts.functions import JointFunctions, parts_functions
 from profdiff.views.parts.results import PartsGrid, grids
-from profdiff.views.profile.selection import Selection
 from profdiff.views.results import recording
 from profdiff.views.results.result import ABSENT
 

@@ -5,7 +5,7 @@ count, as for any sampling profiler). With a weight W known from n samples its s
 W / sqrt(n), and that of a difference sqrt(Wa^2 / na + Wb^2 / nb).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 import numpy as np
@@ -81,6 +81,13 @@ def signs(
         found = np.where(time.few, FEW, np.where(up, UP, np.where(flat & slower, FLAT, "")))
     told: list[list[str]] = found.tolist()
     return told
+
+
+def together(texts: Collection[str]) -> str:
+    """The signs of what ``LEGEND`` says of all kernels. Too few samples matter only where all have
+    too few."""
+    found = {sign for sign, text in LEGEND.items() if text in texts}
+    return "".join(sorted(found - {FEW} or found))
 
 
 def instructions_of(group: Sequence[Comparison]) -> Comparison | None:
