@@ -13,7 +13,7 @@ import click
 from profdiff.base.errors import MissingError, ProfdiffError, SessionError
 from profdiff.base.metric import EXACT, IDLE, INSTRUCTIONS
 from profdiff.collectors.collector import Collector, Options
-from profdiff.collectors.probe.option import PROBE
+from profdiff.collectors.probe.entry import PROBE
 
 if TYPE_CHECKING:
     from profdiff.collectors.architecture import Architecture

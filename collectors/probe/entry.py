@@ -1,4 +1,7 @@
-"""The probe collector: which values a function's variable has, where nothing is emulated."""
+"""The probe collector: which values a function's variable has, where nothing is emulated.
+
+The option that names probes, for each collector that can read them.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,22 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.base.metric import Kind
 from profdiff.collectors.collector import Collector, Options
-from profdiff.collectors.probe.option import PROBE
 
 if TYPE_CHECKING:
     from profdiff.collectors.guest.result import Left, Result
     from profdiff.collectors.probe.values import Counted
     from profdiff.collectors.records import Measured, Value
+
+
+PROBE = click.Option(
+    ["--probe"],
+    multiple=True,
+    metavar="'FUNCTION VARIABLE'",
+    help="Record the values that a variable has where a function of the kernel begins, or what it "
+    "returns ('FUNCTION return'). Can be given several times. Exact runs need QEMU 9 or later for "
+    "it; probe runs, also of machines, Linux 6.6.",
+)
+
 
 PROBED = Kind(
     "values of variables", "by kprobe events, whole command", "has", repeatable=True, of_parts=True
@@ -130,7 +143,7 @@ def _measured(counts: Mapping[int, Counted], names: Sequence[str]) -> list[Measu
 
 def _errors(left: Left) -> list[str]:
     """Why the kernel refused some probes, in its own words."""
-    from profdiff.collectors.messages import short
+    from profdiff.base.terminal import short
 
     told = []
     for line in left.end("probe-errors").decode(errors="replace").splitlines()[:_MOST]:

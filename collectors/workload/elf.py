@@ -11,7 +11,7 @@ from elftools.elf.sections import SymbolTableSection
 
 from profdiff.base import bounded
 from profdiff.base.errors import InputError
-from profdiff.collectors.messages import short
+from profdiff.base.terminal import short
 
 T = TypeVar("T")
 

@@ -38,7 +38,7 @@ def doctor(kernels: tuple[str, ...]) -> None:
     doctor also shows the settings that make results vary, with their current values. Commands that
     change a machine's settings must be run as root on that machine.
     """
-    from profdiff.collectors.kernels.arguments import parse_arguments
+    from profdiff.collectors.kernels.kinds.registry import parse_arguments
 
     if not kernels:
         _show("this machine: recording the running kernel", _machine(Address()))
@@ -63,7 +63,7 @@ def doctor(kernels: tuple[str, ...]) -> None:
 
 
 def _machine(address: Address) -> list[Finding]:
-    from profdiff.collectors.machine.probe import environment_of
+    from profdiff.collectors.machine.run import environment_of
 
     environment = environment_of(address)
     named = [
@@ -76,7 +76,7 @@ def _machine(address: Address) -> list[Finding]:
 
 def _least(image: Path) -> list[Finding]:
     """The memory that a kernel needs to boot, where its image says so."""
-    from profdiff.collectors.guest.memory import of_image
+    from profdiff.collectors.guest.boot import of_image
 
     least = -(-of_image(image) >> 20)
     told = f"{least:,} MiB and what the workload needs (--memory)"
@@ -87,9 +87,9 @@ def _guests(architecture: Architecture) -> list[Finding]:
     """What guests of an architecture need on this machine."""
     from profdiff.base.errors import ProfdiffError
     from profdiff.collectors.guest.agent import brought_agent
-    from profdiff.collectors.guest.memory import of_this_machine
+    from profdiff.collectors.guest.boot import of_this_machine
+    from profdiff.collectors.guest.initramfs import has_busybox
     from profdiff.collectors.guest.qemu import find_emulator
-    from profdiff.collectors.guest.userland import has_busybox
 
     found = [program(name) for name in (architecture.emulator, "cpio")]
     if architecture.is_host:

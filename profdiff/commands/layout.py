@@ -15,7 +15,7 @@ from profdiff.commands.output_types import OUTPUT_FILE
 from profdiff.reports.form import ReportOptions, text
 
 if TYPE_CHECKING:
-    from profdiff.collectors.kernels.arguments import KernelArgument
+    from profdiff.collectors.kernels.kinds.registry import KernelArgument
 
 _BTF = Path("/sys/kernel/btf/vmlinux")
 
@@ -65,7 +65,7 @@ def layout(
     profdiff kernel --help, or a file with DWARF or BTF: vmlinux, a module, a file in
     /sys/kernel/btf.
     """
-    from profdiff.collectors.kernels.arguments import parse_arguments
+    from profdiff.collectors.kernels.kinds.registry import parse_arguments
     from profdiff.forms import json as json_form
     from profdiff.reports.layout import csv as csv_form
     from profdiff.reports.layout import text as text_form

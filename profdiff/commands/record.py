@@ -1,4 +1,4 @@
-"""``profdiff record``: one workload on two or more kernels, or all workloads of a suite in one go."""
+"""``profdiff record``: one workload on two or more kernels, or all workloads of a suite."""
 
 from __future__ import annotations
 

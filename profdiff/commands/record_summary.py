@@ -8,7 +8,7 @@ import numpy as np
 
 from profdiff.base import terminal, units
 from profdiff.base.errors import SessionError
-from profdiff.collectors.messages import read_end, short
+from profdiff.base.terminal import read_end, short
 from profdiff.evidence import huge_pages
 from profdiff.evidence.cautions import cautions
 from profdiff.evidence.findings import choose

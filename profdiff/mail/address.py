@@ -1,5 +1,5 @@
-"""An address with a name: checked, since what is written here decides who gets the mail; and what can
-be read of a stranger's encoded words."""
+"""An address with a name: checked, since what is written here decides who gets the mail; and what
+can be read of a stranger's encoded words."""
 
 import binascii
 import codecs

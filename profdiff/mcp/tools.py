@@ -19,8 +19,8 @@ from profdiff.api.suite import Parts, Suite, open_recording
 from profdiff.base import program, units
 from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.terminal import cleaned
-from profdiff.collectors.kernels.arguments import parse_arguments
 from profdiff.collectors.kernels.kinds.machine import Machine
+from profdiff.collectors.kernels.kinds.registry import parse_arguments
 from profdiff.mcp.folder import Folder
 from profdiff.reports.form import Layout, ReportOptions
 from profdiff.reports.topics import TOPICS, TopicOptions

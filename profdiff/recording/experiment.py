@@ -16,13 +16,12 @@ from profdiff.base import units
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
-from profdiff.collectors.architecture import Architecture
-from profdiff.collectors.by_architecture import value_for
-from profdiff.collectors.guest import initramfs, memory
+from profdiff.collectors.architecture import Architecture, value_for
+from profdiff.collectors.guest import boot, initramfs
 from profdiff.collectors.guest.machine_state import MachineState
 from profdiff.collectors.guest.qemu import Qemu
-from profdiff.collectors.kernels.arguments import KernelArgument
 from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.kinds.registry import KernelArgument
 from profdiff.collectors.programs import program_named
 from profdiff.collectors.recorder import Recorder
 from profdiff.collectors.records import Failure, Value
@@ -201,7 +200,7 @@ class Experiment:
             else []
         )
         if architecture:
-            memory.refuse(equipment.guest.memory, located, [*prepared.files, *own])
+            boot.refuse(equipment.guest.memory, located, [*prepared.files, *own])
         counting = [one for one in map(registry.collector, equipment.collectors) if one.subtracted]
         # Samples are of the whole command, marks or not.
         marks = prepared.has_marks and any(one.kind.exact for one in counting)

@@ -8,10 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.architecture import ARCHITECTURES
-from profdiff.collectors.by_architecture import unnamed
-from profdiff.collectors.kernels.arguments import KernelArgument
+from profdiff.collectors.architecture import ARCHITECTURES, unnamed
 from profdiff.collectors.kernels.kinds.machine import Machine
+from profdiff.collectors.kernels.kinds.registry import KernelArgument
 from profdiff.recording import copies, located, plan, series
 from profdiff.recording.experiment import Answers, Equipment, Experiment, RecordOptions
 from profdiff.session import opened

@@ -9,11 +9,11 @@ from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import tell
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, host, of_image
-from profdiff.collectors.kernels.arguments import KernelArgument, once
-from profdiff.collectors.kernels.building.errors import BuildError
+from profdiff.collectors.kernels.building.make import BuildError
 from profdiff.collectors.kernels.building.toolchain import find_toolchain
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.kinds.git import FromGit
+from profdiff.collectors.kernels.kinds.registry import KernelArgument, once
 from profdiff.collectors.kernels.kinds.spec import Spec
 
 # What takes less was built before; so many builds tell what the next ones take.

@@ -22,8 +22,7 @@ from profdiff.session.lock import recording
 from profdiff.session.session import Session
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.data_accesses import DataAccesses
-from profdiff.symbolization.joined import joined_chains, joined_code
-from profdiff.symbolization.joined_accesses import joined_accesses
+from profdiff.symbolization.joined import joined_accesses, joined_chains, joined_code
 from profdiff.symbolization.kernel_code import KernelCode
 
 # The largest file that a run left.

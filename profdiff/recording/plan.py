@@ -18,7 +18,7 @@ from profdiff.base.errors import InputError
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import of_image
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.collectors.kernels.image_notes import build_ids
+from profdiff.collectors.kernels.images import build_ids
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload
 from profdiff.recording import origin

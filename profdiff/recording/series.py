@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.kernels.arguments import KernelArgument
 from profdiff.collectors.kernels.git_spec import PREFIX, split_repository
 from profdiff.collectors.kernels.kinds import registry as kinds
 from profdiff.collectors.kernels.kinds.git import FromGit
+from profdiff.collectors.kernels.kinds.registry import KernelArgument
 from profdiff.collectors.kernels.kinds.spec import Spec
 from profdiff.session.manifest import Kernel
 from profdiff.session.session import Session

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from profdiff.collectors.kernels.built_from import BuiltFrom as BuiltFrom
 from profdiff.collectors.records import ABSENT, Name, Part, Text, Value
+from profdiff.collectors.records import BuiltFrom as BuiltFrom
 from profdiff.collectors.records import Clock as Clock
 from profdiff.collectors.records import Failure as Failure
 from profdiff.collectors.records import Guest as Guest

@@ -8,7 +8,7 @@ import pytest
 from support import LIGHT, run_guests
 
 from profdiff.collectors.guest import run as guest_run
-from profdiff.collectors.guest.channel import MEMBERS
+from profdiff.collectors.guest.delivery import MEMBERS
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.result import too_few_cpus
 from profdiff.collectors.guest.run import GuestRun

@@ -10,7 +10,7 @@ from made_repository import Made, MadeRepository, make
 from synthetic import manifest
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.kernels.arguments import KernelArgument, parse_arguments
+from profdiff.collectors.kernels.kinds.registry import KernelArgument, parse_arguments
 from profdiff.recording import series
 from profdiff.recording.series import Series, as_in, label
 from profdiff.session import manifest as m

@@ -15,7 +15,7 @@ import msgspec
 
 from profdiff.base.bounded import read
 from profdiff.base.cache import cache_folder, cache_path
-from profdiff.collectors.kernels.built_from import BuiltFrom
+from profdiff.collectors.records import BuiltFrom
 
 _LARGEST = 1 << 20
 # So many builds tell what the next one takes: those before them may have had more to do.

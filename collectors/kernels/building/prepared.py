@@ -18,7 +18,7 @@ from profdiff.base.git import Git
 from profdiff.base.names import did_you_mean
 from profdiff.base.temporary import temporary_folder
 from profdiff.base.terminal import printable
-from profdiff.collectors.kernels.building.errors import DoesNotApply
+from profdiff.collectors.kernels.building.make import DoesNotApply
 from profdiff.collectors.kernels.git_spec import Change, GitSpec
 
 _LARGEST = 64 << 20

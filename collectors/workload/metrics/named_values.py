@@ -6,8 +6,7 @@ rest of the line: ``400 KiB: 123 ns per call``. Other lines are passed over, but
 
 import re
 
-from profdiff.collectors.workload.metrics.reading import NUMBER, Reading, number
-from profdiff.collectors.workload.metrics.sections import with_headings
+from profdiff.collectors.workload.metrics.reading import NUMBER, Reading, number, with_headings
 from profdiff.collectors.workload.printed_unit import unit, unit_of_name
 
 # A unit is short, so that prose is not taken for one.

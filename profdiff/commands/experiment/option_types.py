@@ -16,7 +16,7 @@ from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
 
 if TYPE_CHECKING:
-    from profdiff.collectors.kernels.arguments import KernelArgument
+    from profdiff.collectors.kernels.kinds.registry import KernelArgument
     from profdiff.recording.experiment import Experiment
     from profdiff.recording.experiments import Experiments
     from profdiff.recording.schedule import Chosen
@@ -114,7 +114,7 @@ def asked_kernels(
 ) -> tuple[list[KernelArgument], frozenset[str]]:
     """The kernels of ``--series`` and ``--kernel``, and the labels of those that may lack. Raises
     InputError when there are none."""
-    from profdiff.collectors.kernels.arguments import parse_arguments
+    from profdiff.collectors.kernels.kinds.registry import parse_arguments
     from profdiff.recording.series import Series
 
     text, kernels = options["series"], list(options["kernels"])

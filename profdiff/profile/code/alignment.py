@@ -1,4 +1,4 @@
-"""Which instructions of a function's kernels belong together: by place, then in order. Their text."""
+"""Which instructions of a function's kernels belong together: by place, then in order."""
 
 from collections.abc import Sequence
 from heapq import heappop, heappush

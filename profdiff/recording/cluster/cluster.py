@@ -13,8 +13,7 @@ from profdiff import __version__
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError, RunError
 from profdiff.collectors.guest.boot import Boot
-from profdiff.collectors.guest.channel import MEMBERS
-from profdiff.collectors.guest.delivery import Delivery
+from profdiff.collectors.guest.delivery import MEMBERS, Delivery
 from profdiff.collectors.guest.machine_state import MachineState
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.saving import SavedMachine
