@@ -179,6 +179,6 @@ def wait_readable(descriptors: Iterable[int], seconds: float) -> None:
     """Until one of ``descriptors`` can be read, or its other end is closed, but no longer than
     ``seconds``. select(2) takes none from 1024 on."""
     waiting = select.poll()
-    for one in descriptors:
-        waiting.register(one, select.POLLIN)
+    for descriptor in descriptors:
+        waiting.register(descriptor, select.POLLIN)
     waiting.poll(seconds * 1000)

@@ -71,9 +71,9 @@ def _read(path: Path) -> bytes:
 
 
 def _at_mapping(content: bytes, mappings: Sequence[KernelMapping]) -> bytes:
-    for one in mappings:
-        symbol, there = one.name.removeprefix(_MAPPING), one.offset
-        if symbol == one.name or not symbol or not there:
+    for mapping in mappings:
+        symbol, there = mapping.name.removeprefix(_MAPPING), mapping.offset
+        if symbol == mapping.name or not symbol or not there:
             continue
         line = re.search(rb"^([0-9a-f]{16}) \S %b$" % re.escape(symbol.encode()), content, re.M)
         moved = there - int(line[1], 16) if line else 0

@@ -20,12 +20,16 @@ ARCHITECTURES = (X86_64, ARM64, RISCV64)
 
 def host() -> Architecture:
     """This machine's, or the first where profdiff does not know it."""
-    return next((one for one in ARCHITECTURES if one.is_host), ARCHITECTURES[0])
+    return next(
+        (architecture for architecture in ARCHITECTURES if architecture.is_host), ARCHITECTURES[0]
+    )
 
 
 def named(name: str) -> Architecture | None:
     """The one that anybody calls ``name``."""
-    return next((one for one in ARCHITECTURES if one.named_by(name)), None)
+    return next(
+        (architecture for architecture in ARCHITECTURES if architecture.named_by(name)), None
+    )
 
 
 def told_elf(machine: str) -> str:
@@ -41,10 +45,10 @@ def of_image(image: Path) -> Architecture:
 
 def of_head(head: bytes) -> Architecture:
     """The architecture of a kernel image with this ``image_head``."""
-    for one in ARCHITECTURES:
-        if one.magic and head[one.magic[0] :].startswith(one.magic[1]):
-            return one
-    return next(one for one in ARCHITECTURES if one.magic is None)
+    for architecture in ARCHITECTURES:
+        if architecture.magic and head[architecture.magic[0] :].startswith(architecture.magic[1]):
+            return architecture
+    return next(architecture for architecture in ARCHITECTURES if architecture.magic is None)
 
 
 def image_head(image: Path) -> bytes:

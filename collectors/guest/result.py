@@ -70,7 +70,9 @@ class Left:
     def wall_time(self) -> list[Measured]:
         """The time of each execution, as one metric; nothing where the agent did not tell. Raises
         OSError."""
-        told = [one.values for one in self.executions() if "wall_ns" in one.values]
+        told = [
+            execution.values for execution in self.executions() if "wall_ns" in execution.values
+        ]
         walls = [float(values["wall_ns"]) for values in told]
         one = WALL_TIME
         return [Measured(one.name, one.unit, one.better, True, walls)] if walls else []
@@ -191,7 +193,7 @@ _OOPS = re.compile(
     "|".join(
         [
             "BUG: |kernel BUG at |Oops: |Unable to handle kernel ",
-            *(one.oops for one in ARCHITECTURES),
+            *(architecture.oops for architecture in ARCHITECTURES),
         ]
     )
 )
@@ -203,9 +205,8 @@ _BEFORE = re.compile(
 )
 _KILLED = re.compile(r"Out of memory: Killed process |Memory cgroup out of memory: Killed ")
 _NO_MEMORY = re.compile(r"System is deadlocked on memory|Out of memory")
-_FAULT = re.compile(
-    rf"(?:{'|'.join(one.fault for one in ARCHITECTURES)})([A-Za-z_][\w.]{{0,100}})\+0x"
-)
+_FAULTS = "|".join(architecture.fault for architecture in ARCHITECTURES)
+_FAULT = re.compile(rf"(?:{_FAULTS})([A-Za-z_][\w.]{{0,100}})\+0x")
 _FRAME = re.compile(r"\s+([A-Za-z_][\w.]{0,100})\+0x[0-9a-f]+/0x")
 # How the kernel reports, and what runs beneath every report.
 _REPORTERS = re.compile(
@@ -273,10 +274,10 @@ def _function(lines: Sequence[str]) -> str | None:
     """The function in which an oops happened, else the innermost function of the call trace that
     does not report the failure itself. Frames behind "?" may be left over from earlier calls."""
     for line in lines:
-        if found := _FAULT.match(line):
-            return found[1]
+        if match := _FAULT.match(line):
+            return match[1]
     for line in lines:
-        found = _FRAME.match(line)
-        if found and not _REPORTERS.fullmatch(found[1]):
-            return found[1]
+        match = _FRAME.match(line)
+        if match and not _REPORTERS.fullmatch(match[1]):
+            return match[1]
     return None

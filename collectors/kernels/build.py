@@ -108,7 +108,7 @@ def _build_alone(job: BuildJob, label: str, folder: Path, *, quiet: bool) -> boo
 
 
 def _build(job: BuildJob, label: str, folder: Path, *, quiet: bool) -> None:
-    before = [one.about for one in kept.kept_kernels() if one.about.objects == job.objects]
+    before = [kernel.about for kernel in kept.kept_kernels() if kernel.about.objects == job.objects]
     with slot_for(job.prepared, job.objects) as slot:
         slot.check_out(job.prepared.git, job.prepared.built)
         objects = slot.objects(job.objects)

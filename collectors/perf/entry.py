@@ -91,7 +91,9 @@ class Perf(Collector):
     def files(self, options: Options, *, emulated: bool) -> dict[str, bytes]:
         from profdiff.collectors.perf import programs
 
-        return programs.files([one.arguments for one in attempts(options, emulated=emulated)])
+        return programs.files(
+            [attempt.arguments for attempt in attempts(options, emulated=emulated)]
+        )
 
     def programs(self, architecture: Architecture) -> list[GuestFile]:
         from profdiff.collectors.perf.programs import perf_files
@@ -173,7 +175,7 @@ def _fallback(used: Attempt, wanted: Attempt, data: PerfData, refusal: str) -> s
     # perf itself takes cpu-clock for cycles where there is no PMU, and hardly says so.
     from profdiff.collectors.perf.samples import counts, metric_of
 
-    sampled = [one for one in data.events if counts(one)]
+    sampled = [event for event in data.events if counts(event)]
     if {metric_of(one) for one in sampled} == {event_metric(name) for name in used.events}:
         return None
     names = " and ".join(one.name for one in sampled)

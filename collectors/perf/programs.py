@@ -88,7 +88,9 @@ def rights(environment: Environment) -> list[Finding]:
         if environment.get("perf")
         else Finding("perf", "missing", "not on PATH", "apt-get install linux-perf")
     ]
-    sources = ", ".join(one for one in environment.event_sources if one.startswith(("cpu", "arm")))
+    sources = ", ".join(
+        source for source in environment.event_sources if source.startswith(("cpu", "arm"))
+    )
     found.append(
         Finding("hardware events", "ok", sources)
         if has_pmu(environment)

@@ -121,10 +121,10 @@ def _counts(left: Left) -> dict[int, Counted]:
 def _lines(counts: Mapping[int, Counted]) -> list[str]:
     """What the exact collector's plugin writes of its probes; the address is not known."""
     lines = []
-    for number, one in counts.items():
-        lines.append(f"place {number} 1 {one.values.total()} 0\n")
+    for number, count in counts.items():
+        lines.append(f"place {number} 1 {count.values.total()} 0\n")
         lines += [
-            f"value {number} {value} {calls}\n" for value, calls in sorted(one.values.items())
+            f"value {number} {value} {calls}\n" for value, calls in sorted(count.values.items())
         ]
     return lines
 
@@ -135,9 +135,9 @@ def _measured(counts: Mapping[int, Counted], names: Sequence[str]) -> list[Measu
 
     return [
         Measured(
-            ".".join(names[number].split()), "calls", "lower", True, [float(one.values.total())]
+            ".".join(names[number].split()), "calls", "lower", True, [float(count.values.total())]
         )
-        for number, one in counts.items()
+        for number, count in counts.items()
     ]
 
 
@@ -158,7 +158,7 @@ def _errors(left: Left) -> list[str]:
 
 def _dropped(counts: Mapping[int, Counted], names: Sequence[str]) -> list[str]:
     return [
-        f"the kernel had no room for {one.dropped:,} values of '{names[number]}'"
-        for number, one in counts.items()
-        if one.dropped
+        f"the kernel had no room for {count.dropped:,} values of '{names[number]}'"
+        for number, count in counts.items()
+        if count.dropped
     ]

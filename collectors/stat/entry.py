@@ -98,7 +98,7 @@ class Stat(Collector):
 def _measured(events: Sequence[Counted], metrics: Sequence[Derived], left: Left) -> list[Measured]:
     """All of a run. Raises InputError where something that was asked for has no value."""
     options = left.options
-    nothing = all(one.value is None for one in events) and options["events"] is None
+    nothing = all(event.value is None for event in events) and options["events"] is None
     if nothing or not events:
         raise InputError("perf stat counted nothing: perf stat true, there, says why")
     return [*left.wall_time(), *_counted(events, options), *_derived(metrics, options)]
@@ -109,19 +109,20 @@ def _counted(events: Sequence[Counted], options: Options) -> Iterator[Measured]:
     and where a value is mostly scaling."""
     from profdiff.collectors.records import Measured
 
-    for one in events:
-        if one.value is None and options["events"] is not None:
-            told = _WHY.get(one.why, "name another event")
-            raise InputError(f"{one.event} is {one.why}: {told}")
-        if one.value is not None and one.part < _LEAST_PART:
+    for event in events:
+        if event.value is None and options["events"] is not None:
+            told = _WHY.get(event.why, "name another event")
+            raise InputError(f"{event.event} is {event.why}: {told}")
+        if event.value is not None and event.part < _LEAST_PART:
             raise InputError(
-                f"{one.event} was counted for {one.part:.0%} of the time, because there are more "
-                "events than counters: name fewer with --event, and the others in another recording"
+                f"{event.event} was counted for {event.part:.0%} of the time, because there are "
+                "more events than counters: name fewer with --event, and the others in another "
+                "recording"
             )
-        if one.value is not None:
-            metric = event_metric(one.event)
-            unit = one.unit or metric.unit
-            yield Measured(metric.name, unit, "lower", True, [one.value], one.part)
+        if event.value is not None:
+            metric = event_metric(event.event)
+            unit = event.unit or metric.unit
+            yield Measured(metric.name, unit, "lower", True, [event.value], event.part)
 
 
 def _wanted(events: Sequence[Counted], options: Options) -> list[Counted]:
@@ -145,19 +146,19 @@ def _derived(metrics: Sequence[Derived], options: Options) -> Iterator[Measured]
             f"perf computed no metric of {','.join(options['metric_groups'])}: perf list metric "
             "names those of the processor"
         )
-    for one in metrics:
-        better: Better = "higher" if one.name.lower().endswith(_HIGHER) else "lower"
-        yield Measured(one.name, one.unit, better, False, [one.value])
+    for metric in metrics:
+        better: Better = "higher" if metric.name.lower().endswith(_HIGHER) else "lower"
+        yield Measured(metric.name, metric.unit, better, False, [metric.value])
 
 
 def _remarks(events: Sequence[Counted], left: Left) -> list[str]:
     """What was not counted of the events that nobody named, and what emulated cycles are."""
-    lacking = [one.event for one in events if one.value is None]
+    lacking = [event.event for event in events if event.value is None]
     found = []
     if lacking:
         told = "cannot be counted there: no PMU, or none with these events"
         found.append(f"{listed(lacking)} {told}")
-    if left.emulated and any(event_metric(one.event).name == "cycles" for one in events):
+    if left.emulated and any(event_metric(event.event).name == "cycles" for event in events):
         found.append("cycles are QEMU's virtual time (1 GHz), not processor cycles")
     return found
 

@@ -119,8 +119,8 @@ def guest_place(word: str) -> str:
 # What tells whose programs a root folder holds.
 _WITNESSES = (
     *("/bin/sh", "/bin/bash", "/usr/bin/env", "/bin/busybox", "/lib/libc.so.6"),
-    *(f"/lib/{one.triplet}/libc.so.6" for one in ARCHITECTURES),
-    *(f"/usr/lib/{one.triplet}/libc.so.6" for one in ARCHITECTURES),
+    *(f"/lib/{architecture.triplet}/libc.so.6" for architecture in ARCHITECTURES),
+    *(f"/usr/lib/{architecture.triplet}/libc.so.6" for architecture in ARCHITECTURES),
 )
 
 

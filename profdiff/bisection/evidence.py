@@ -106,7 +106,7 @@ def _remove_other(folder: Path, located: Sequence[KernelFiles]) -> None:
     it, and what a killed one left goes, too."""
     gone = folder.with_name(f".{folder.name}.gone")
     if is_session(folder):
-        known = {one.label: one.spec for one in Session.open(folder).manifest.kernels}
+        known = {kernel.label: kernel.spec for kernel in Session.open(folder).manifest.kernels}
         if known != {one.label: one.spec for one in located}:
             _remove(gone)
             folder.rename(gone)

@@ -160,9 +160,9 @@ def _show(title: str, findings: list[Finding]) -> None:
 
     console = CleanConsole()
     table = Table.grid(padding=(0, 2))
-    for one in findings:
-        told = (Text(text) for text in (one.what, one.value, one.fix))
-        table.add_row(Text(one.state, _STYLE[one.state]), *told)
+    for finding in findings:
+        told = (Text(text) for text in (finding.what, finding.value, finding.fix))
+        table.add_row(Text(finding.state, _STYLE[finding.state]), *told)
     if not console.is_terminal:
         console.width = 400  # nothing is to be wrapped in a pipe
     console.print(Text(title, "bold"))
@@ -181,16 +181,18 @@ _ROOM = 8_000_000_000
 def building() -> list[Finding]:
     """Programs, headers, other compilers, and room in the cache."""
     found = [program(name) for name in _PROGRAMS]
-    found += [_header(*one) for one in _HEADERS]
+    found += [_header(*header) for header in _HEADERS]
     for name, what in (
         ("ccache", "a revision that was built before is built again in a fraction of the time"),
         ("zstd", "kept kernels take a third of the room"),
     ):
         found.append(_optional(name, f"with it, {what}"))
     found.append(_compilers())
-    for one in ARCHITECTURES:
-        if not one.is_host:
-            found.append(_optional(one.compiler, f"only kernels for {one.told} need it"))
+    for architecture in ARCHITECTURES:
+        if not architecture.is_host:
+            found.append(
+                _optional(architecture.compiler, f"only kernels for {architecture.told} need it")
+            )
     return [*found, _room()]
 
 

@@ -386,7 +386,9 @@ def _regression(subject: str) -> str:
 def _with_notes(said: "Letter", attachments: "Sequence[Attachment]") -> "Letter":
     from profdiff.mail.letter import Notes, Section
 
-    notes = Section("Attached", [Notes([one.note for one in attachments])], bounded=False)
+    notes = Section(
+        "Attached", [Notes([attachment.note for attachment in attachments])], bounded=False
+    )
     return replace(said, sections=[*said.sections, notes])
 
 

@@ -47,11 +47,11 @@ def lines(session: Session) -> list[str]:
     state = compare_states(session, results.runs)
     told += huge_pages.lacking(session, comparisons[0].facts, setting, state) if comparisons else []
     told += cautions(session, setting, state)
-    told += [one.text for one in iterations(results)]
+    told += [iteration.text for iteration in iterations(results)]
     found = experiment.tables(results, setting, terminal.columns())
-    found = found or [line for one in comparisons for line in _totals(one)]
-    for one in comparisons:
-        if changed := _deltas(one, setting, terminal.columns()):
+    found = found or [line for comparison in comparisons for line in _totals(comparison)]
+    for comparison in comparisons:
+        if changed := _deltas(comparison, setting, terminal.columns()):
             found += ["", *changed] if found and found[-1] else changed
     return [*found, *told]
 

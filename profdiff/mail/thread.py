@@ -75,8 +75,8 @@ class ReceivedMail:
     @property
     def id(self) -> str | None:
         """The Message-ID with its angle brackets, None if the mail has none."""
-        found = re.search(r"<[^<>\s]{1,900}>", self.value("Message-ID"))
-        return found[0] if found else None
+        match = re.search(r"<[^<>\s]{1,900}>", self.value("Message-ID"))
+        return match[0] if match else None
 
     @property
     def date(self) -> datetime:
@@ -172,7 +172,7 @@ class Thread:
         mails = (
             ReceivedMail.of(data[begin:end]) for (_, begin), end in zip(starts, ends, strict=True)
         )
-        messages = [one for one in mails if one and one.id]
+        messages = [mail for mail in mails if mail and mail.id]
         if not messages:
             raise InputError(
                 f"{name} is not an mbox: none of its mails has a Message-ID and headers smaller "

@@ -49,13 +49,13 @@ def regzbot(text: str) -> str:
     InputError for an unknown command, or a value that does not fit it."""
     option = "--regzbot"
     text = re.sub(r"^#regzb(?:ot)?\s+", "", _one_line(option, text))
-    found = re.match(r"(\^?[a-z-]+)(?::\s*|\s+)(\S.*)", text)
-    if not found:
+    match = re.match(r"(\^?[a-z-]+)(?::\s*|\s+)(\S.*)", text)
+    if not match:
         raise InputError(
             f"{option}: {shown(text)} is not a regzbot command: write for example "
             "'introduced: v6.16..v6.17-rc1'"
         )
-    command, value = found.groups()
+    command, value = match.groups()
     if command not in _COMMANDS:
         near = difflib.get_close_matches(command, _COMMANDS, 1) or _COMMANDS
         raise InputError(f"{option}: {shown(command)} is not a regzbot command: {', '.join(near)}")

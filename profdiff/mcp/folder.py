@@ -52,7 +52,7 @@ class Folder:
             looked += len(entries)
             if depth < _DEEPEST and looked <= _MOST:
                 folders += [
-                    (Path(one.path), depth + 1)
-                    for one in entries
-                    if one.is_dir(follow_symlinks=False) and not one.name.startswith(".")
+                    (Path(entry.path), depth + 1)
+                    for entry in entries
+                    if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
                 ]

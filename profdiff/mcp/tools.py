@@ -157,11 +157,13 @@ class Tools:
             raise InputError("session: the name of a new folder, NAME.profdiff")
         if place.exists():
             raise InputError(f"{units.printable(session)} is there already: name another one")
-        for one in parse_arguments(kernels):
+        for argument in parse_arguments(kernels):
             # The command would run on the machine itself, or a Makefile would.
-            if isinstance(one.spec, Machine) or one.spec.is_built:
-                raise InputError(f"{one.label}: name a kernel that is built, and boots in a guest")
-        words = [f"--kernel={one}" for one in kernels] + ([f"--ops={ops}"] if ops else [])
+            if isinstance(argument.spec, Machine) or argument.spec.is_built:
+                raise InputError(
+                    f"{argument.label}: name a kernel that is built, and boots in a guest"
+                )
+        words = [f"--kernel={kernel}" for kernel in kernels] + ([f"--ops={ops}"] if ops else [])
         with TemporaryFile() as said:
             done = await anyio.run_process(
                 program.command("record", *words, "-o", str(place), "--", *command),

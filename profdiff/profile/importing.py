@@ -332,7 +332,7 @@ def folded(
     name = chosen({f"import:{one.name}": one.name for one in measured}, metric)
     folds = folds_of(_kernels(imported))
     firsts = [one.without_inlines(folds) for one, number in _numbered(imported) if number == 1]
-    return [(one.source.label, partial(one.folded, name)) for one in firsts]
+    return [(first.source.label, partial(first.folded, name)) for first in firsts]
 
 
 def compare(imported: Sequence[Imported], manifest: m.Manifest) -> "list[Comparison]":

@@ -70,7 +70,7 @@ def addresses(recorded: Recorded) -> str:
     rows = rows[np.argsort(-count[rows], kind="stable")][:_TOLD]
     # With KASLR, addresses compare only by where the kernel's text is.
     mappings = places.kernel_mappings or ()
-    text = next((one.offset for one in mappings if one.name.endswith("]_text")), 0)
+    text = next((mapping.offset for mapping in mappings if mapping.name.endswith("]_text")), 0)
     told = []
     for row in rows.tolist():
         address = int(places.address[row])

@@ -218,7 +218,7 @@ def specified(
 def only_architecture(arguments: Sequence[KernelArgument]) -> Architecture:
     """The one that kernels from git are built for, before they are. Raises InputError for
     several."""
-    found = {_built_for(one.spec): one.label for one in arguments}
+    found = {_built_for(argument.spec): argument.label for argument in arguments}
     if len(found) > 1:
         told = ", ".join(f"{label} is for {one.arch}" for one, label in found.items())
         raise InputError(f"the kernels are for different architectures ({told})")

@@ -47,8 +47,8 @@ def _checked(folder: Path, collector: str, option: str, names: Sequence[str]) ->
     flag = registry.spelled(option, ["NAME"])
     exact = _exact(session) if session else None
     if exact is not None:
-        for one in names:
-            _refuse_inlined(exact, one, flag)
+        for name in names:
+            _refuse_inlined(exact, name, flag)
         names = names or _largest(exact)
     if not names:
         raise InputError(

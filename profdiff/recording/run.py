@@ -285,8 +285,8 @@ def _boot(item: _Active, result: Result) -> str | None:
     if item.pending.kernel.machine is None or "state" not in result.files:
         return None
     text = (item.folder / result.files["state"]).read_text(errors="replace")
-    found = re.search(r"^boot_id ([0-9a-f-]{36})$", text, re.MULTILINE)
-    return found[1] if found else None
+    match = re.search(r"^boot_id ([0-9a-f-]{36})$", text, re.MULTILINE)
+    return match[1] if match else None
 
 
 def _told(session: Session, kernel: m.Kernel, item: _Active, result: Result) -> m.Kernel:

@@ -19,7 +19,7 @@ KindName = Literal["architecture", "compiler"]
 # A program's name, which is a folder's, too: gcc-12, clang-19, x86_64-linux-gnu-gcc-4.9. A dot
 # stands between digits only, so that no part has the name of a file of ours.
 _COMPILER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_+-]{0,62}(\.[0-9]{1,8}){0,3}")
-_ARCHITECTURES = [one.arch for one in ARCHITECTURES]
+_ARCHITECTURES = [architecture.arch for architecture in ARCHITECTURES]
 
 
 class PartKind(NamedTuple):
@@ -176,7 +176,7 @@ def no_session(folder: Path) -> str:
 def _sessions(folder: Path) -> list[str]:
     """What is recorded in a folder, in alphabetical order."""
     try:
-        return sorted(str(one) for one in islice(folder.iterdir(), _LOOKED_AT) if held(one))
+        return sorted(str(path) for path in islice(folder.iterdir(), _LOOKED_AT) if held(path))
     except OSError:
         return []
 

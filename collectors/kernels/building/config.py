@@ -137,8 +137,8 @@ def merged(start: str, more: str) -> str:
 
 
 def _name(line: str) -> str:
-    found = _LINE.match(line)
-    return found[1] if found else ""
+    match = _LINE.match(line)
+    return match[1] if match else ""
 
 
 def lost(asked: Mapping[str, str], got: Mapping[str, str]) -> list[str]:

@@ -139,7 +139,7 @@ def kept_kernels() -> list[KeptKernel]:
 def seconds_of_builds(repository: str, objects: str) -> tuple[list[float], list[float]]:
     """What builds of a repository with one config and compiler took: those that began with nothing,
     and the latest of those that went on from what others had left."""
-    known = [one.about for one in kept_kernels()]
+    known = [kernel.about for kernel in kept_kernels()]
     own = [one for one in known if (one.source.repository, one.objects) == (repository, objects)]
     further = [one.seconds for one in own if not one.new]
     return [one.seconds for one in own if one.new], further[:_LATEST]

@@ -193,8 +193,8 @@ def first_error(log: Path) -> str:
     """The first error in a log, in one line, with the package that mends it where one does."""
     text = log.read_text(errors="replace")
     for pattern in _ERRORS:
-        if found := pattern.search(text):
-            line = found[0].strip().removeprefix("../").removeprefix("*** ")
+        if match := pattern.search(text):
+            line = match[0].strip().removeprefix("../").removeprefix("*** ")
             package = _package(line)
             return printable(line)[:_LONGEST] + (f" (apt-get install {package})" if package else "")
     last = [line for line in text.splitlines() if line.strip()]

@@ -276,8 +276,8 @@ class _Work:
         for mail in sorted(mails.iterdir()):
             message, diff = self._folder / "message", self._folder / "diff"
             words = ("mailinfo", "--encoding=UTF-8", str(message), str(diff))
-            said = self._git.run(*words, stdin=mail.read_bytes()).decode(errors="replace")
-            known = dict(re.findall(r"^(Author|Email|Subject|Date): (.*)$", said, re.MULTILINE))
+            output = self._git.run(*words, stdin=mail.read_bytes()).decode(errors="replace")
+            known = dict(re.findall(r"^(Author|Email|Subject|Date): (.*)$", output, re.MULTILINE))
             if _DIFF.search(content := diff.read_bytes()):
                 author = known.get("Author", ""), known.get("Email", "")
                 subject = known.get("Subject", "")[:_SUBJECT]

@@ -243,8 +243,8 @@ def _distance(tree: Path, prepared: Prepared) -> int:
 
 def _common(git: Git) -> Path:
     """The folder that all worktrees of a repository share."""
-    said = git.run("rev-parse", "--path-format=absolute", "--git-common-dir")
-    return Path(os.fsdecode(said).rstrip("\n")).resolve()
+    output = git.run("rev-parse", "--path-format=absolute", "--git-common-dir")
+    return Path(os.fsdecode(output).rstrip("\n")).resolve()
 
 
 def _is_worktree(tree: Path, common: Path) -> bool:
@@ -274,11 +274,15 @@ def remove_unused(days: float, specs: Collection[str]) -> tuple[int, int, int]:
     many worktrees, and their size in bytes."""
     kernels, slots, size = 0, 0, 0
     meant = set(_keys(specs))
-    for one in kept_kernels():
-        if one.days >= days and one.about.spec not in specs and one.folder.name not in meant:
-            if not remove(one):
+    for kernel in kept_kernels():
+        if (
+            kernel.days >= days
+            and kernel.about.spec not in specs
+            and kernel.folder.name not in meant
+        ):
+            if not remove(kernel):
                 continue
-            kernels, size = kernels + 1, size + one.size
+            kernels, size = kernels + 1, size + kernel.size
     for lock in cache_folder("builds", "slots").glob("*/*.lock"):
         tree = lock.with_suffix("")
         if tree.is_dir() and (time.time() - lock.stat().st_mtime) / 86400 >= days:

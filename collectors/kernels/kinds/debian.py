@@ -33,9 +33,11 @@ class Debian(Spec):
 
     def for_each(self, architectures: Sequence[Architecture]) -> list[Spec]:
         flavour = self.text.partition("/")[2].split("-")
-        if "," in self.text or any(one.debian in flavour for one in ARCHITECTURES):
+        if "," in self.text or any(
+            architecture.debian in flavour for architecture in ARCHITECTURES
+        ):
             return [self]
-        return [Debian(f"{self.text},arch={one.arch}") for one in architectures]
+        return [Debian(f"{self.text},arch={architecture.arch}") for architecture in architectures]
 
     def locate(self, label: str, *, quiet: bool = False) -> KernelFiles:
         return unpacked(label, self.text, fetch(self.text))
@@ -68,12 +70,12 @@ class Packages(Spec):
 
     @classmethod
     def parse(cls, text: str) -> "Packages | None":
-        return cls(text) if all(one.endswith(".deb") for one in text.split(",")) else None
+        return cls(text) if all(word.endswith(".deb") for word in text.split(",")) else None
 
     @property
     def files(self) -> list[Path]:
         """The packages."""
-        return [place_of(one) for one in self.text.split(",")]
+        return [place_of(word) for word in self.text.split(",")]
 
     @property
     def name(self) -> str:

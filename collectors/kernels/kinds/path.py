@@ -40,11 +40,13 @@ class PathSpec(Spec):
 
     def absolute(self) -> Self:
         parts = self.text.partition(_DEBUG_ELF)
-        text = _DEBUG_ELF.join(absolute_path(one) for one in parts[::2] if one)
+        text = _DEBUG_ELF.join(absolute_path(part) for part in parts[::2] if part)
         return replace(self, text=text)
 
 
-_IMAGES = tuple(dict.fromkeys(name for one in ARCHITECTURES for name in one.images))
+_IMAGES = tuple(
+    dict.fromkeys(name for architecture in ARCHITECTURES for name in architecture.images)
+)
 _DEBUG_ELFS = ("vmlinux", "vmlinux.zst", "vmlinux.xz")
 _CONFIGS = ("config", ".config")
 

@@ -95,7 +95,9 @@ class _Nowhere(PathSpec):
         before, colon, rest = self.text.partition(":")
         if colon:
             prefixes = [kind.prefix for kind in KINDS if kind.prefix]
-            return did_you_mean(before, {one.rstrip(":"): f"{one}{rest}" for one in prefixes})
+            return did_you_mean(
+                before, {prefix.rstrip(":"): f"{prefix}{rest}" for prefix in prefixes}
+            )
         if meant := git_meant(self.text):
             return f"did you mean {meant}?"
         suites = {suite: f"{Debian.prefix}{suite}" for suite in SUITES}
@@ -120,7 +122,7 @@ def parse_arguments(texts: Sequence[str], *, repeated: bool = False) -> list[Ker
 
 def once(arguments: Sequence[KernelArgument]) -> list[KernelArgument]:
     """``arguments``. Raises InputError for a label given twice."""
-    labels = [one.label for one in arguments]
+    labels = [argument.label for argument in arguments]
     if again := next((name for name in labels if labels.count(name) > 1), None):
         raise InputError(f"--kernel: the label {again} is given twice")
     return list(arguments)

@@ -19,9 +19,9 @@ def read(output: str) -> list[Reading]:
     """A reading for each such line."""
     readings = []
     for line, headings in with_headings(output):
-        if found := _VALUE.search(line):
-            name, value = line[: found.start()].strip(), number(found["value"])
+        if match := _VALUE.search(line):
+            name, value = line[: match.start()].strip(), number(match["value"])
             if name and value is not None:
-                said = unit(found["unit"]) if found["unit"] else unit_of_name(name)
+                said = unit(match["unit"]) if match["unit"] else unit_of_name(name)
                 readings.append(Reading(name, [value], said, None, headings))
     return readings

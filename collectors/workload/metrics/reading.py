@@ -102,8 +102,8 @@ def _title(line: str, *, deeper: bool) -> str | None:
         return None
     if line.endswith(":"):
         return line.rstrip(": \t") or None
-    if found := _SET_OFF.fullmatch(line):
-        return found["title"] or found["name"]
+    if match := _SET_OFF.fullmatch(line):
+        return match["title"] or match["name"]
     if not deeper:
         return None
     # A number may stand behind what it heads: "PROT_NONE: 2000 calls".

@@ -69,7 +69,7 @@ class Names(click.ParamType[list[Architecture]]):
         known = {name: named(name) for name in names}
         for name, one in known.items():
             if one is None:
-                every = ", ".join(one.arch for one in ARCHITECTURES)
+                every = ", ".join(architecture.arch for architecture in ARCHITECTURES)
                 self.fail(f"{name!r} is not an architecture ({every})", param, ctx)
         return list(dict.fromkeys(one for one in known.values() if one))
 
@@ -127,7 +127,7 @@ def asked_kernels(
         return every, frozenset(one.label for one in every[1 : len(series)])
     if not kernels:
         raise InputError("no kernel: give --kernel at least twice, or --series BASE..TIP")
-    if again := next((one for one in kernels if kernels.count(one) > 1), None):
+    if again := next((kernel for kernel in kernels if kernels.count(kernel) > 1), None):
         raise InputError(
             f"--kernel {again} is given twice: name another kernel, or --aa N records the base "
             "against itself"

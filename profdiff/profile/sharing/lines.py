@@ -253,7 +253,9 @@ class _Run:
         counts: Counter[int] = Counter()
         for one in touched:
             counts[self._code.site[one.place]] += one.times
-        most = min(weights, key=lambda one: (-weights[one], -counts[one], one), default=-1)
+        most = min(
+            weights, key=lambda weight: (-weights[weight], -counts[weight], weight), default=-1
+        )
         return Named(Name("unnamed", function=most))
 
     def _held(self, line: int, touched: Sequence[Touched], names: Sequence[Named | None]) -> Held:
@@ -303,7 +305,7 @@ def _ops(lines: SharedLines) -> dict[int, dict[int, Ops]]:
     """Those that touch each line, by vCPU."""
     found: dict[int, dict[int, Ops]] = {}
     columns = (lines.touch_line, lines.touch_vcpu, lines.touch_ops, lines.touch_writing_ops)
-    for line, vcpu, touching, writing in zip(*(one.tolist() for one in columns), strict=True):
+    for line, vcpu, touching, writing in zip(*(column.tolist() for column in columns), strict=True):
         found.setdefault(line, {})[vcpu] = Ops(touching, writing)
     return found
 

@@ -235,7 +235,7 @@ class Where:
                 )
             return Where(local=int(rest), dashboard=dashboard)
         if kind == "ssh" and not rest.startswith("//"):
-            hosts = tuple(_host(text, one) for one in rest.split(","))
+            hosts = tuple(_host(text, word) for word in rest.split(","))
             return Where(hosts=hosts, dashboard=dashboard)
         address = _from_file(text) if text.endswith(".json") else text
         if not _ADDRESS.fullmatch(address):
