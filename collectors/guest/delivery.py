@@ -94,7 +94,7 @@ _REQUEST_MAGIC, _ANSWER_MAGIC = 0x31515252464450, 0x31534E41464450
 # As alone.c has them.
 _PHASE_BYTES = {b"\1": "measure", b"\2": "collect"}
 # The size of all of it: a power of two, as PCI requires. What runs leave is some 100 KiB.
-_LEAST, _MOST = 16 << 20, 2 << 30
+_MIN_BYTES, _MAX_BYTES = 16 << 20, 2 << 30
 # More than the arguments of a program take, so that all runs of a workload have the same room.
 _ARGUMENTS = 3 << 20
 # A run begins at a full second after the machine's, so that most do at the same: some 10
@@ -135,10 +135,10 @@ def room_for(files: Iterable[GuestFile], own: Mapping[str, bytes]) -> int:
     length += sum(_RECORD.size + len(f"/profdiff/{name}") + len(own[name]) for name in own)
     for file in files:
         length += _RECORD.size + len(os.fsencode(file.guest_path)) + file.source.stat().st_size
-    size = _LEAST
+    size = _MIN_BYTES
     while size // 2 < length:
         size *= 2
-    if size > _MOST:
+    if size > _MAX_BYTES:
         raise InputError(f"the workload's files are {length >> 20} MiB, too many to be delivered")
     return size
 

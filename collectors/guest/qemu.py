@@ -327,7 +327,7 @@ _Kept = dict[str, Annotated[str, msgspec.Meta(max_length=10_000)] | bool | None]
 
 _FILE = "emulators.json"
 # Answers that are kept, of some ten QEMUs; and bytes that are read.
-_MOST, _BYTES = 100, 1 << 20
+_MAX_ANSWERS, _BYTES = 100, 1 << 20
 # What may change what a program does.
 _VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "QEMU_MODULE_DIR")
 
@@ -347,7 +347,7 @@ def answer(program: Path, question: str, ask: Callable[[], T], *files: Path) -> 
     with contextlib.suppress(OSError):
         path = cache_path(_FILE)
         path.parent.mkdir(parents=True, exist_ok=True)
-        newest = dict(list(kept.items())[-_MOST:])
+        newest = dict(list(kept.items())[-_MAX_ANSWERS:])
         write_atomic(path, msgspec.json.encode(newest), durable=False)
     return said
 

@@ -21,9 +21,9 @@ from profdiff.collectors.records import Failure
 
 _CONSOLE_LINES = 12
 # What a guest may write to the files of its serial ports, and make QEMU complain of.
-_MOST = {"channel": MAX_ARCHIVE, "console.log": 256 << 20, "qemu.stderr": 64 << 20}
+_MAX_BYTES = {"channel": MAX_ARCHIVE, "console.log": 256 << 20, "qemu.stderr": 64 << 20}
 # A disk without room for so many bytes is full.
-_ROOM = 1 << 20
+_MIN_FREE = 1 << 20
 # A guest's own time is looked at as often, in seconds. A guest that gets less than a tenth of what
 # it wants of a machine is given up.
 _LOOK = 1.0
@@ -87,7 +87,9 @@ class GuestRun:
         self.wall_seconds = time.monotonic() - self._started
         if not ended:
             self._timed_out = self._is_slow()
-            self._flooded = next((name for name in _MOST if self._size(name) > _MOST[name]), None)
+            self._flooded = next(
+                (name for name in _MAX_BYTES if self._size(name) > _MAX_BYTES[name]), None
+            )
             if self._timed_out or self._flooded:
                 self.stop()
                 ended = True
@@ -146,7 +148,7 @@ class GuestRun:
             why = f"the kernel says: {trouble}" if trouble else advice
             return Failure("timeout", f"{slow}: {why}", tail)
         if self._flooded:
-            most = _MOST[self._flooded] >> 20
+            most = _MAX_BYTES[self._flooded] >> 20
             return Failure(
                 "protocol", f"the guest wrote more than {most} MiB to its {self._flooded}", tail
             )
@@ -218,7 +220,7 @@ def need_room(folder: Path) -> None:
     probe = folder / "room"
     try:
         with probe.open("wb") as file:
-            file.write(bytes(_ROOM))
+            file.write(bytes(_MIN_FREE))
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:

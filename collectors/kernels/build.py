@@ -172,7 +172,7 @@ def _release(objects: Path) -> str:
         return ""
 
 
-_NAMED = 6
+_MAX_OPTIONS = 6
 # In a folder of object files: the tree that its config was made for.
 _CONFIGURED = ".profdiff-configured"
 # Files of a tree that its config depends on, at the end of a name or as a folder in it.
@@ -323,10 +323,10 @@ def configure(make: Make, *, quiet: bool) -> list[str]:
 def tell_lost(job: BuildJob, lost: Sequence[str]) -> None:
     """Tell the options that are not as they were asked for."""
     if lost:
-        more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+        more = f" and {len(lost) - _MAX_OPTIONS} more" if len(lost) > _MAX_OPTIONS else ""
         tell(
             f"{job.prepared.described}: not as the config asks for: "
-            f"{', '.join(lost[:_NAMED])}{more}"
+            f"{', '.join(lost[:_MAX_OPTIONS])}{more}"
         )
     if off := job.requested.turned_off:
         tell(

@@ -15,7 +15,7 @@ from profdiff.base.errors import InputError
 
 # drivers/firmware/efi/libstub/zboot-header.S: offset and size of what is packed, and how it is.
 _HEADER = struct.Struct("<4x4sII8x32s")
-_LARGEST = 1 << 30
+_MAX_BYTES = 1 << 30
 
 
 def bootable(image: Path) -> Path:
@@ -24,7 +24,7 @@ def bootable(image: Path) -> Path:
         head = bounded.head(image, _HEADER.size)
         if len(head) < _HEADER.size or head[4:8] != b"zimg":
             return image
-        data = bounded.read(image, _LARGEST)
+        data = bounded.read(image, _MAX_BYTES)
     except OSError as error:
         raise InputError(f"cannot read {image}: {error.strerror}") from error
     _, start, size, told = _HEADER.unpack(head)
@@ -35,7 +35,7 @@ def bootable(image: Path) -> Path:
     target = cache_folder("images") / f"Image-{hashlib.sha256(data).hexdigest()[:16]}"
     if not target.exists():
         try:
-            write_atomic(target, bounded.gunzip(data[start : start + size], _LARGEST))
+            write_atomic(target, bounded.gunzip(data[start : start + size], _MAX_BYTES))
         except ValueError as error:
             raise InputError(f"{what}: {error}: give Image or Image.gz") from error
     return target
@@ -49,9 +49,9 @@ def build_ids(image: Path) -> list[str]:
     """In hexadecimal, in the image's order: the kernel's own is the last, behind its read-only data
     (include/asm-generic/vmlinux.lds.h, RO_DATA). Empty for one without. Raises InputError."""
     try:
-        data = bounded.read(image, _LARGEST)
+        data = bounded.read(image, _MAX_BYTES)
         if data[:2] == b"\x1f\x8b":
-            data = bounded.gunzip(data, _LARGEST)
+            data = bounded.gunzip(data, _MAX_BYTES)
     except OSError as error:
         raise InputError(f"cannot read {image}: {error.strerror}") from error
     except ValueError as error:

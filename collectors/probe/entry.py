@@ -35,7 +35,7 @@ PROBE = click.Option(
 PROBED = Kind(
     "values of variables", "by kprobe events, whole command", "has", repeatable=True, of_parts=True
 )
-_MOST = 16
+_MAX_PROBES = 16
 _FILE = "counts.probes"
 _REFUSED = {
     "rights": "only root can use kprobe events there: record as root",
@@ -58,7 +58,9 @@ class Probe(Collector):
     options: ClassVar[Sequence[click.Option]] = (PROBE,)
     leaves: ClassVar[Mapping[str, int]] = {
         **dict.fromkeys(("tracefs-refusal", "probe-errors", "probe-pid"), 1 << 20),
-        **dict.fromkeys(("probe-forks", *(f"probe.{number}" for number in range(_MOST))), 1 << 24),
+        **dict.fromkeys(
+            ("probe-forks", *(f"probe.{number}" for number in range(_MAX_PROBES))), 1 << 24
+        ),
     }
     failures: ClassVar[Sequence[str]] = ("probe",)
     whole_command = True
@@ -68,8 +70,8 @@ class Probe(Collector):
 
         for text in given["probe"]:
             Parsed.parse(text)
-        if not 0 < len(given["probe"]) <= _MOST:
-            raise InputError(f"--collector probe: name 1 to {_MOST} variables with --probe")
+        if not 0 < len(given["probe"]) <= _MAX_PROBES:
+            raise InputError(f"--collector probe: name 1 to {_MAX_PROBES} variables with --probe")
         return super().settings(given)
 
     def script(self) -> str:
@@ -146,7 +148,7 @@ def _errors(left: Left) -> list[str]:
     from profdiff.base.terminal import short
 
     told = []
-    for line in left.end("probe-errors").decode(errors="replace").splitlines()[:_MOST]:
+    for line in left.end("probe-errors").decode(errors="replace").splitlines()[:_MAX_PROBES]:
         number, _, why = line.partition(" ")
         if number.isdecimal() and int(number) < len(left.options["probe"]):
             name = left.options["probe"][int(number)]

@@ -125,14 +125,13 @@ def _counted(events: Sequence[Counted], options: Options) -> Iterator[Measured]:
             yield Measured(metric.name, unit, "lower", True, [event.value], event.part)
 
 
-def _wanted(events: Sequence[Counted], options: Options) -> list[Counted]:
+def _wanted(counted: Sequence[Counted], options: Options) -> list[Counted]:
     """Without the events that metrics bring."""
-
     if not options["metric_groups"]:
-        return list(events)
+        return list(counted)
     # perf adds modifiers where it may not count the kernel.
     names = {EventName.of(event).name for event in events(options)}
-    return [one for one in events if EventName.of(one.event).name in names]
+    return [count for count in counted if EventName.of(count.event).name in names]
 
 
 def _derived(metrics: Sequence[Derived], options: Options) -> Iterator[Measured]:

@@ -17,7 +17,7 @@ _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "ms": 1e-3}
 _MANY = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _NUMBER = re.compile(r"\s*(\d[\d_,]*(?:\.\d+)?(?:[eE]\d{1,2})?)\s*([A-Za-z%]*)", re.ASCII)
 # As much of a mistake is told.
-_LONGEST = 200
+_MAX_TEXT = 200
 
 
 class Command(click.Command):
@@ -80,7 +80,7 @@ class Command(click.Command):
             raise click.UsageError(
                 f"{words[0]} stands before --, but no option takes it: write {form}{behind}"
             )
-        whole = f"{form}{shlex.join(words)}"[:_LONGEST]
+        whole = f"{form}{shlex.join(words)}"[:_MAX_TEXT]
         raise click.UsageError(
             f"{option} stands behind the workload {words[0]}: write -- before the workload, and "
             f"profdiff's own options before that: {whole}"
@@ -190,7 +190,7 @@ def _no_number(parameter: click.Parameter, value: str) -> str:
     meant = _meant(parameter, value)
     least, most = kind.min or 0, math.inf if kind.max is None else kind.max
     if meant is None or not least <= meant <= most or (whole and meant != int(meant)):
-        return f"{_told(parameter)} {value[:_LONGEST]}: write {what}"
+        return f"{_told(parameter)} {value[:_MAX_TEXT]}: write {what}"
     return f"{_told(parameter)} {value}: write {what}: {_told(parameter)} {meant:.15g}"
 
 

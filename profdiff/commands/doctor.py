@@ -175,7 +175,7 @@ def _show(title: str, findings: list[Finding]) -> None:
 _PROGRAMS = ("git", "make", "gcc", "ld", "objcopy", "flex", "bison", "bc")
 _HEADERS = (("libelf.h", "libelf-dev", True), ("openssl/opensslv.h", "libssl-dev", False))
 # What a kernel's worktree, the object files of one config, and a compiler's cache take.
-_ROOM = 8_000_000_000
+_MIN_FREE = 8_000_000_000
 
 
 def building() -> list[Finding]:
@@ -240,7 +240,7 @@ def _room() -> Finding:
     except ProfdiffError as error:
         return Finding("room", "missing", str(error))
     free = shutil.disk_usage(folder).free
-    enough = free >= _ROOM
+    enough = free >= _MIN_FREE
     told = f"{file_size(free)} free in {folder}; a tree of Linux and its builds take some GB"
     fix = "" if enough else "profdiff kernel remove --unused --older-than 0, or set PROFDIFF_CACHE"
     return Finding("room", "ok" if enough else "note", told, fix)

@@ -26,7 +26,7 @@ from profdiff.session.session import Session
 from profdiff.session.state import compare_states
 from profdiff.views.results.notes import iterations
 
-_LARGEST = 3
+_MAX_ROWS = 3
 # Lines of output that a failed run shows, of so many bytes.
 _SAID, _END = 3, 4096
 
@@ -128,7 +128,7 @@ def _deltas(comparison: Comparison, setting: Setting, width: int) -> list[str]:
     rows: list[list[str]] = []
     for index, label in list(enumerate(comparison.labels))[1:]:
         deltas = comparison.deltas()[:, index]
-        for row in np.argsort(-np.abs(deltas), kind="stable")[:_LARGEST]:
+        for row in np.argsort(-np.abs(deltas), kind="stable")[:_MAX_ROWS]:
             if deltas[row]:
                 base, other = comparison.self_[row, [0, index]].tolist()
                 name = comparison.functions[row].name

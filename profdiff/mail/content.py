@@ -1,7 +1,4 @@
-"""From a session to the letter about it: one function for each section.
-
-What a mail shows besides functions: data that kernels access, and lines that change hands.
-"""
+"""From a session to the letter about it: one function for each section."""
 
 import shlex
 from collections.abc import Callable, Sequence
@@ -63,7 +60,7 @@ class MailOptions:
     checklist: bool = False
     blame: Blame | None = None
     types: Accesses | None = None
-    topics: Lines | None = None
+    sharing: Lines | None = None
 
 
 def about(findings: Findings) -> str:
@@ -329,8 +326,6 @@ def shared_lines(findings: Findings, *, wanted: bool) -> Lines | None:
     """The lines that change hands, at the findings' setting if they were recorded there: if
     ``wanted``, or where nothing else was recorded. Raises InputError where somebody wants them and
     no run recorded them, SessionError."""
-    from profdiff.profile.sharing.recorded import is_all
-
     if findings.session is None or not (wanted or is_all(findings.manifest)):
         return None
     try:

@@ -17,7 +17,7 @@ from profdiff.views.kernels.machine import Machine
 from profdiff.views.results import notes, recording
 
 _BUILD_ID = 12
-_FEW, _OPTIONS = 4, 5
+_MAX_VALUES, _OPTIONS = 4, 5
 # Notes that a reader needs to judge counts, and values that scatter.
 _COUNTS = ("iterations", "remark", "scaled", "whole", "ticks", "states")
 _SCATTER = ("boots", "machine", "varied", "remark", "scaled", "whole", "rule", "p", "floor")
@@ -49,7 +49,7 @@ def section(
 def states(findings: Findings) -> Section:
     """What of the kernels' state was compared and is the same, and what is not known."""
     same = [line.text for line in state.lines(findings.state) if line.kind != "differs"]
-    return Section("", [_notes(same[:_FEW])] if same else [])
+    return Section("", [_notes(same[:_MAX_VALUES])] if same else [])
 
 
 def state_differences(findings: Findings) -> list[Part]:
@@ -84,8 +84,8 @@ def _notes(lines: Sequence[str]) -> Notes:
 
 
 def _few(lines: Sequence[str], what: str) -> list[str]:
-    more = len(lines) - _FEW
-    return [*lines[:_FEW], *([units.counted(more, f"more {what}")] if more > 0 else [])]
+    more = len(lines) - _MAX_VALUES
+    return [*lines[:_MAX_VALUES], *([units.counted(more, f"more {what}")] if more > 0 else [])]
 
 
 def _workload(findings: Findings) -> str:
@@ -100,7 +100,7 @@ def _workload(findings: Findings) -> str:
 def _kernels(findings: Findings, kernel: str) -> list[str]:
     every = findings.kernels
     kernels = every
-    if len(every) > _FEW:
+    if len(every) > _MAX_VALUES:
         kernels = [one for one in every if one.label in (every[0].label, kernel, every[-1].label)]
     compilers = list(dict.fromkeys(one.compiler for one in every))
     lines = []
@@ -113,7 +113,7 @@ def _kernels(findings: Findings, kernel: str) -> list[str]:
             *(["the base"] if one is every[0] and len(every) > 1 else []),
         ]
         lines.append(f"{one.label}: {', '.join(known)}")
-    lines += [f"{one.label}: {one.sentence}" for one in built_from.holes(findings)[:_FEW]]
+    lines += [f"{one.label}: {one.sentence}" for one in built_from.holes(findings)[:_MAX_VALUES]]
     more = len(every) - len(kernels)
     lines += [units.counted(more, "more kernel")] if more else []
     (only,) = compilers if len(compilers) == 1 else [None]

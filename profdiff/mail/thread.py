@@ -32,7 +32,7 @@ from profdiff.mail.letter import Quote
 # A thread of 1,000 mails with patches has some 10 MB.
 _MAX_SIZE = 128 * 2**20
 _MAX_MAILS = 20_000
-_NAMED = 3
+_MAX_NAMES = 3
 _POSTMARK = re.compile(rb"(?m)^From .*\n?")
 _MAX_HEADERS = 256 * 1024
 # Lists refuse mails above some 100 KB; Python's parser takes time for each line times the parts
@@ -190,8 +190,8 @@ class Thread:
         known = {(one.id or "").strip("<>"): one for one in self.messages}
         if bare in known:
             return known[bare]
-        near = difflib.get_close_matches(bare[:500], list(known)[:1000], _NAMED, 0.3)
-        told = ", ".join(ascii(one)[1:-1] for one in near or list(known)[:_NAMED])
+        near = difflib.get_close_matches(bare[:500], list(known)[:1000], _MAX_NAMES, 0.3)
+        told = ", ".join(ascii(one)[1:-1] for one in near or list(known)[:_MAX_NAMES])
         raise InputError(
             f"--reply-to {bare[:200]!a}: not among the {len(self.messages):,} mails of "
             f"{self.name}; it has {told}"

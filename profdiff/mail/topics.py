@@ -33,9 +33,9 @@ from profdiff.topics.types.measure import Accesses, access, added, difference
 from profdiff.topics.types.sentences import changed_most
 from profdiff.views.blame import Blame
 
-_MOST = 8
+_MAX_ROWS = 8
 # Prose is not to have words that are longer than a line.
-_LONGEST = 60
+_MAX_WORD = 60
 _MEANS = {
     UNKNOWN: "?: not certain",
     ABOUT: "~: at least the sign is certain",
@@ -85,8 +85,8 @@ def parts(accesses: Accesses, label: str, at: str) -> list[Part]:
         title="",
         kernels=[base, label],
         ops=ops,
-        rows=differ[:_MOST],
-        sums=_sums(accesses, differ[:_MOST]),
+        rows=differ[:_MAX_ROWS],
+        sums=_sums(accesses, differ[:_MAX_ROWS]),
     )
     there = signs(shape)
     means = "".join(f"; {means}" for sign, means in _MEANS.items() if sign in there)
@@ -95,7 +95,7 @@ def parts(accesses: Accesses, label: str, at: str) -> list[Part]:
         f"{' per op' if ops else ''}{means}):"
     )
     words = changed_most(accesses, kernel, ops).split()
-    said = " ".join(units.shorten(word, _LONGEST) for word in words)
+    said = " ".join(units.shorten(word, _MAX_WORD) for word in words)
     return [Prose(said), *map(table, drawn(shape, title, WIDTH))]
 
 

@@ -19,7 +19,7 @@ _COMMIT = r"[0-9a-f]{12,40}"
 _VERSION = r"v?\d+(?:\.\d+){1,3}(?:-[A-Za-z0-9.-]+)?|next-\d{8}"
 _POINT = rf"(?:{_COMMIT}|{_VERSION})"
 _INTRODUCED = re.compile(rf"{_POINT}(?:\.\.{_POINT})?")
-_LONGEST = 900
+_MAX_LINE = 900
 
 _INTRODUCING = ("introduced", "^introduced")
 _LINKING = ("monitor", "link", "dup-of")
@@ -75,8 +75,8 @@ def _one_line(option: str, value: str) -> str:
     value = value.strip()
     if not value or not value.isprintable():
         raise InputError(f"{option}: {shown(value)} is not one line of text")
-    if len(value) > _LONGEST:
-        raise InputError(f"{option}: longer than {_LONGEST} characters")
+    if len(value) > _MAX_LINE:
+        raise InputError(f"{option}: longer than {_MAX_LINE} characters")
     return value
 
 

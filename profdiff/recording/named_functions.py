@@ -20,7 +20,7 @@ from profdiff.session.session import Session
 # As many functions are watched where none is named.
 MOST = 5
 # Instructions of a call, on average: to watch a shorter one costs more than the call itself.
-_LEAST = 1000
+_MIN_INSTRUCTIONS = 1000
 
 
 def named(
@@ -82,7 +82,7 @@ def _largest(comparison: Comparison) -> list[str]:
             break
         if name in ROOTS or not name.isidentifier() or _inlined(comparison, row):
             continue
-        if (comparison.total[row] >= _LEAST * _calls(comparison, row)).all():
+        if (comparison.total[row] >= _MIN_INSTRUCTIONS * _calls(comparison, row)).all():
             found[name] = None
     return list(found)
 

@@ -17,7 +17,7 @@ from profdiff.session.session import Session
 from profdiff.sources.repository import Repository
 
 # Each commit is a build of minutes.
-_MOST = 500
+_MAX_COMMITS = 500
 _LABEL, _DIGITS = 24, 7
 BASE = "base"
 
@@ -55,9 +55,9 @@ class Series:
         named = f"--series {self.base}..{self.tip}"
         if not hashes:
             raise InputError(f"{named}: there is no commit in {self.repository} between them")
-        if len(hashes) > _MOST:
+        if len(hashes) > _MAX_COMMITS:
             raise InputError(
-                f"{named} has {len(hashes):,} commits: at most {_MOST} are built one by one"
+                f"{named} has {len(hashes):,} commits: at most {_MAX_COMMITS} are built one by one"
             )
         before = repository.git.succeeds("rev-parse", "--verify", "--quiet", f"{hashes[0]}^")
         begins = (before or b"").decode().strip()

@@ -7,7 +7,7 @@ from profdiff.base import units
 from profdiff.session.manifest import Kernel
 
 VMLINUX = "vmlinux"
-_NAMED = 4
+_MAX_NAMES = 4
 
 
 def folded(kernels: Iterable[Kernel]) -> dict[str, list[str]]:
@@ -42,8 +42,8 @@ def told(kernels: Iterable[Kernel]) -> list[str]:
     return [
         units.printable(
             f"{units.listed(labels)}: no debug information tells what is inlined in "
-            f"{units.few(names, _NAMED)}, so that on every kernel functions inlined there count as "
-            "part of their callers"
+            f"{units.few(names, _MAX_NAMES)}, so that on every kernel functions inlined there "
+            "count as part of their callers"
         )
         for labels, names in lacking.items()
     ]

@@ -30,8 +30,8 @@ from profdiff.session.session import Recording, Session
 
 _MAX_FILE = 2**20
 # More are not an experiment but a hostile file.
-_MOST = 64
-_Names = Annotated[list[Text], msgspec.Meta(min_length=2, max_length=_MOST)]
+_MAX_PARTS = 64
+_Names = Annotated[list[Text], msgspec.Meta(min_length=2, max_length=_MAX_PARTS)]
 
 
 class _Architectures(Part, frozen=True, rename={"names": ARCHITECTURE.plural}):

@@ -19,7 +19,7 @@ from profdiff.collectors.records import Failure
 def test_a_guest_that_sends_without_end(
     qemu: Qemu, new_kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(guest_run._MOST, "channel", 2**20)
+    monkeypatch.setitem(guest_run._MAX_BYTES, "channel", 2**20)
     script = tmp_path / "work.sh"
     script.write_text("#!/bin/sh\nexec yes > /dev/ttyS1\n")
     script.chmod(0o755)

@@ -29,7 +29,7 @@ from profdiff.collectors.kernels.debian import (
     releases,
 )
 
-_LARGEST = 8 << 20
+_MAX_BYTES = 8 << 20
 # As Kconfig writes them, but for blanks around.
 _SET = re.compile(r'(CONFIG_\w+)=([ymn]|-?\d+|0[xX][0-9A-Fa-f]+|"(?:[^"\\]|\\.)*")')
 _UNSET = re.compile(r"#\s*(CONFIG_\w+) is not set")
@@ -85,7 +85,7 @@ def requested(config: str, architecture: Architecture) -> Requested:
         return Requested("profdiff's own", False, own + _ALWAYS)
     path = Path(config).expanduser()
     try:
-        text = read(path, _LARGEST).decode(errors="replace")
+        text = read(path, _MAX_BYTES).decode(errors="replace")
     except OSError as error:
         raise InputError(f"config={config}: {told(error)}") from error
     lines = _lines(text, config)

@@ -17,7 +17,7 @@ from profdiff.base.bounded import read
 from profdiff.base.cache import cache_folder, cache_path
 from profdiff.collectors.records import BuiltFrom
 
-_LARGEST = 1 << 20
+_MAX_BYTES = 1 << 20
 # So many builds tell what the next one takes: those before them may have had more to do.
 _LATEST = 4
 RECIPE = 1
@@ -148,7 +148,7 @@ def seconds_of_builds(repository: str, objects: str) -> tuple[list[float], list[
 def _about(folder: Path) -> About | None:
     """What is known of a kernel; None where that is damaged."""
     try:
-        return msgspec.json.decode(read(folder / _ABOUT, _LARGEST), type=About)
+        return msgspec.json.decode(read(folder / _ABOUT, _MAX_BYTES), type=About)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
 

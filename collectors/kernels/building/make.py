@@ -74,8 +74,8 @@ _DAMAGED = re.compile(
     r"|.*(?:\.cmd|auto\.conf):\d+: \*\*\* missing separator)",
     re.MULTILINE,
 )
-_LONGEST = 300
-_ROOM = 1 << 20
+_MAX_LINE = 300
+_MIN_FREE = 1 << 20
 
 Seen = Callable[[int, str], None]
 
@@ -167,7 +167,7 @@ def clean_environment() -> dict[str, str]:
 def is_full(log: Path) -> bool:
     """Whether there was no room: the log says so, or there is none to write it."""
     said = "No space left on device" in log.read_text(errors="replace")
-    return said or shutil.disk_usage(log.parent).free < _ROOM
+    return said or shutil.disk_usage(log.parent).free < _MIN_FREE
 
 
 def is_damaged(log: Path) -> bool:
@@ -178,7 +178,7 @@ def is_damaged(log: Path) -> bool:
 def lacking(log: Path) -> str:
     """What this machine lacks, memory or a package, if that is why it failed; else ""."""
     if killed := _KILLED.search(log.read_text(errors="replace")):
-        said = printable(killed[0].strip())[:_LONGEST]
+        said = printable(killed[0].strip())[:_MAX_LINE]
         return f"a process ran out of memory or was killed ({said})"
     said = first_error(log)
     return said if _package(said) else ""
@@ -196,9 +196,11 @@ def first_error(log: Path) -> str:
         if match := pattern.search(text):
             line = match[0].strip().removeprefix("../").removeprefix("*** ")
             package = _package(line)
-            return printable(line)[:_LONGEST] + (f" (apt-get install {package})" if package else "")
+            return printable(line)[:_MAX_LINE] + (
+                f" (apt-get install {package})" if package else ""
+            )
     last = [line for line in text.splitlines() if line.strip()]
-    return printable(last[-1])[:_LONGEST] if last else "make gives no reason"
+    return printable(last[-1])[:_MAX_LINE] if last else "make gives no reason"
 
 
 def _package(line: str) -> str:

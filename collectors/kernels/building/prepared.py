@@ -21,7 +21,7 @@ from profdiff.base.terminal import printable
 from profdiff.collectors.kernels.building.make import DoesNotApply
 from profdiff.collectors.kernels.git_spec import Change, GitSpec
 
-_LARGEST = 64 << 20
+_MAX_BYTES = 64 << 20
 _SUBJECT = 1000
 # An index in one file, no parts of it in the user's git folder.
 _WHOLE_INDEX = "core.splitIndex=false"
@@ -255,7 +255,7 @@ class _Work:
     def _patches(self, file: Path) -> Iterator[_Patch]:
         """The patches in ``file``: a diff, a mail, or mails of which some have none (a cover)."""
         try:
-            content = read(file, _LARGEST)
+            content = read(file, _MAX_BYTES)
         except OSError as error:
             raise InputError(f"no such patch: {told(error)}") from error
         if not _MAIL.match(content):

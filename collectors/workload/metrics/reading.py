@@ -61,7 +61,7 @@ def number(text: str) -> float | None:
     return float(text.replace(",", "")) if _NUMBER.fullmatch(text) else None
 
 
-_LONGEST = 100
+_MAX_HEADING = 100
 # The most headings within headings; beyond that, the outermost are forgotten.
 DEPTH = 8
 _SET_OFF = re.compile(r"(?:[=*~-]{2,}|#+)\s*(?P<title>[^\s=*~#-].*?)\s*[=*~#:-]*|\[(?P<name>.+)\]")
@@ -98,7 +98,7 @@ def with_headings(output: str, longest: int = MAX_LINE) -> Iterator[tuple[str, t
 
 def _title(line: str, *, deeper: bool) -> str | None:
     """The heading that a line is, or None; ``deeper``: the next line is indented further."""
-    if not line or len(line) > _LONGEST:
+    if not line or len(line) > _MAX_HEADING:
         return None
     if line.endswith(":"):
         return line.rstrip(": \t") or None

@@ -138,7 +138,7 @@ def _near(name: str) -> str:
 
 
 _SHOWN = 6
-_LONGEST = 200
+_MAX_SHOWN = 200
 _NUMBERED = re.compile(r"(?P<name>.*)\[(?P<number>[1-9]\d{0,5})\]", re.ASCII | re.DOTALL)
 
 
@@ -257,9 +257,11 @@ def _which(format_name: str, name: str, alike: Sequence[Reading]) -> str:
     apart = [reading.name for reading in _told_apart(alike)]
     if len(set(apart)) < len(alike):
         apart = [f"{name}[{number}]" for number in range(1, len(alike) + 1)]
-    told = _list([shlex.quote(f"{format_name}:{one}"[:_LONGEST]) for one in apart])
+    told = _list([shlex.quote(f"{format_name}:{one}"[:_MAX_SHOWN]) for one in apart])
     times = _times(len(alike))
-    return f"{format_name} finds {name[:_LONGEST]!r} {times} in the workload's output: take {told}"
+    return (
+        f"{format_name} finds {name[:_MAX_SHOWN]!r} {times} in the workload's output: take {told}"
+    )
 
 
 def _which_match(name: str, alike: Sequence[Reading], *, below: str = "") -> str:
@@ -273,7 +275,7 @@ def _which_match(name: str, alike: Sequence[Reading], *, below: str = "") -> str
             break
     counts = Counter(headings)
     apart = [one for one, times in counts.items() if one and times == 1 and ":" not in one]
-    told = [f"{PATTERN}@{one[:_LONGEST]}:..." for one in apart]
+    told = [f"{PATTERN}@{one[:_MAX_SHOWN]}:..." for one in apart]
     if not below:
         told.append(f"{PATTERN}[1]:... to {PATTERN}[{len(alike)}]:...")
     where = f"below {below!r}" if below else "in the workload's output"
@@ -288,11 +290,11 @@ def _times(number: int) -> str:
 def _others(key: str, names: Iterable[str]) -> str:
     known = list(dict.fromkeys(names))
     if near := get_close_matches(key, known[:1000], 1):
-        return f": did you mean {near[0][:_LONGEST]!r}?"
+        return f": did you mean {near[0][:_MAX_SHOWN]!r}?"
     if not known:
         return ""
     more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
-    return f"; it has {', '.join(repr(one[:_LONGEST]) for one in known[:_SHOWN])}{more}"
+    return f"; it has {', '.join(repr(one[:_MAX_SHOWN]) for one in known[:_SHOWN])}{more}"
 
 
 def _list(told: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from profdiff.symbolization.data_accesses import DataAccesses
 from profdiff.symbolization.places import KERNEL_HALF
 
 # A larger record is not looked for on the lines beside the one that names it.
-_LARGEST = 16384
+_MAX_RECORD = 16384
 # A folio has the size of several pages, of which small ones have one (include/linux/mm_types.h).
 _OVERLAID = frozenset({"folio"})
 
@@ -113,7 +113,7 @@ class _Run:
         found: defaultdict[int, list[Object]] = defaultdict(list)
         for name, start in self._known:
             length = self._records.size(name)
-            if length <= _LARGEST and name not in _OVERLAID:
+            if length <= _MAX_RECORD and name not in _OVERLAID:
                 for line in range(start // size * size, start + length, size):
                     found[line].append(Object("field", name, start - line, length))
         return found
