@@ -66,7 +66,7 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
         "report": [
             (["s.profdiff"], ""),
             (["s.profdiff", *asked(FORMS, "report", "session")], ""),
-            (["s.profdiff", "--classes", "--ratio", "--ascii"], ""),
+            (["s.profdiff", "--ratio", "--ascii"], ""),
             (["s.profdiff", "--layout", "--json", "recorded-layout.json"], ""),
             (["cluster.profdiff", "--csv", "cluster.csv"], ""),
             (["suite.profdiff"], ""),

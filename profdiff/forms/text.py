@@ -227,7 +227,7 @@ def _cell(table: Table, row: Sequence[Cell], shown: _Shown, numbers: Numbers, mo
 
 def _counts(table: Table, row: Sequence[Cell]) -> Iterator[int]:
     pairs = zip(table.columns, row, strict=True)
-    return (_number(cell) for column, cell in pairs if column.kind == "count")
+    return (_number(cell) for column, cell in pairs if column.kind == "count" and cell)
 
 
 def _number(cell: Cell) -> int:

@@ -25,6 +25,7 @@ from profdiff.mcp.folder import Folder
 from profdiff.reports.form import Layout, ReportOptions
 from profdiff.reports.topics import TOPICS, TopicOptions
 from profdiff.session import opened, parts, suite
+from profdiff.views.profile.selection import Selection
 from profdiff.views.shown_command import command_line
 
 _WIDTH = 100
@@ -32,6 +33,7 @@ _WIDTH = 100
 _LISTED = 100
 _SHOWN = 8
 _Top = Annotated[int, Field(ge=1, le=200)]
+_Topic = Annotated[str, Field(json_schema_extra={"enum": list(TOPICS)})]
 _Conditions = Annotated[list[str], Field(min_length=1, max_length=50)]
 _Kernels = Annotated[list[str], Field(min_length=2, max_length=100)]
 _Words = Annotated[list[str], Field(min_length=1, max_length=100)]
@@ -118,14 +120,21 @@ class Tools:
         shown = text.render(made, width=_WIDTH, top=top, per_op=None)
         return answer(shown, "ask for fewer rows with `top`")
 
-    async def events(self, session: str, at: str = "", cell: str = "") -> str:
-        """Show how often events happened in each kernel: context switches, wake-ups, interrupts,
-        page faults, allocations, grace periods. `?` is not known, not 0."""
+    async def topic(
+        self, session: str, topic: _Topic, at: str = "", cell: str = "", top: _Top = 15
+    ) -> str:
+        """Show one topic of a session. `events`: context switches, wake-ups, interrupts, page
+        faults, allocations, grace periods in each kernel; `types`: the fields and variables that it
+        loads and stores; `sharing`: the data in cache lines that change hands; `idle`: how long
+        vCPUs idled; `probes` and `traces`: what those collectors read; `layout`: where accessed
+        data lies in cache lines. `?` is not known, not 0."""
+        if topic not in TOPICS:
+            raise InputError(f"topic: name one of {', '.join(TOPICS)}")
         found = self._session(session, at, cell)
-        text = recordings.formed(
-            found, TOPICS["events"].forms(TopicOptions()), "text", ReportOptions(width=_WIDTH)
-        )
-        return answer(text, "ask at another point with `at`")
+        options = ReportOptions(Selection(top=top), width=_WIDTH)
+        forms = TOPICS[topic].forms(topic, TopicOptions(at=at or None))
+        text = recordings.formed(found, forms, "text", options)
+        return answer(text, "ask for fewer rows with `top`, or at another point with `at`")
 
     async def check(
         self,

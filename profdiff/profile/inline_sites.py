@@ -77,6 +77,15 @@ class Inlining(msgspec.Struct, frozen=True):
     known: NDArray[np.bool_]
     callers: list[dict[int, list[int]]]
 
+    def way(self, function: int, kernel: int) -> str:
+        """How a function ran: ``called``, ``inlined N``, ``both N``, or not at all."""
+        if not self.known[kernel]:
+            return "unknown"
+        copies, called = int(self.copies[function, kernel]), self.called[function, kernel]
+        if copies:
+            return f"{'both' if called else 'inlined'} {copies}"
+        return "called" if called else "not executed"
+
 
 def inlining(comparison: Comparison) -> Inlining:
     """What the executed places of all kernels show."""

@@ -32,15 +32,13 @@ class Layout(NamedTuple):
 class ReportOptions(NamedTuple):
     """How it is to be shown. ``selection.top``: None where nothing was said of it; ``per_op``: None
     means where ops are known; ``width``: None means the terminal's; ``ratios``: changes as how many
-    times the base; ``classes``: what kind of instructions ran, too; ``metric``: the only one that
-    is shown, None for all."""
+    times the base; ``metric``: the only one that is shown, None for all."""
 
     selection: Selection = Selection()
     per_op: bool | None = None
     width: int | None = None
     ascii_only: bool = False
     ratios: bool = False
-    classes: bool = False
     metric: str | None = None
     layout: Layout = Layout()
 

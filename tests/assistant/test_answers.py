@@ -89,7 +89,7 @@ def test_a_path_that_leaves_the_folder_is_refused(served: Path, name: str) -> No
         lambda: tools.report(name),
         lambda: tools.annotate(name, "f"),
         lambda: tools.blame(name),
-        lambda: tools.events(name),
+        lambda: tools.topic(name, "events"),
         lambda: tools.check(name, ["instructions > +1%"]),
         lambda: tools.blame("s.profdiff", repo=name),
     ):

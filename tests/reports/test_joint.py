@@ -482,7 +482,7 @@ def test_the_command_prints_it(folder: Path) -> None:
     ("options", "said"),
     [
         (["--svg", "-"], "--svg works only on a session: "),
-        (["--classes"], "--classes works only on a session"),
+        (["--inventory"], "--inventory works only on a session"),
         (["--at", "folio_kib=5"], "--at folio_kib=5 matches no point; try folio_kib=4"),
         (["--json", "-", "--csv", "-"], "only one file can go to standard output"),
     ],

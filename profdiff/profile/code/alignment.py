@@ -1,4 +1,4 @@
-"""Which instructions of a function's kernels belong together: by place, then in order."""
+"""Which instructions of a function's kernels belong together: by place, then in order; as text."""
 
 from collections.abc import Sequence
 from heapq import heappop, heappush

@@ -10,8 +10,7 @@ from profdiff.forms.columns import MIN_WIDTH, Block
 from profdiff.forms.numbers import Numbers
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.sharing.recorded import has_lines
-from profdiff.reports.text import calls, code, experiment, steps
-from profdiff.reports.text import classes as class_tables
+from profdiff.reports.text import calls, experiment, steps
 from profdiff.reports.text import functions as function_tables
 from profdiff.topics.idle.shapes import comparison_tables
 from profdiff.topics.registry import TOPICS
@@ -39,12 +38,11 @@ def render(
     width: int,
     per_op: bool | None = None,
     ratios: bool = False,
-    classes: bool = False,
 ) -> str:
     """The whole text, at most ``width`` columns (from ``MIN_WIDTH``).
 
     ``per_op``: counts per operation; None means where ops are known. ``ratios``: changes as how
-    many times the base, not in percent. ``classes``: with the tables of instruction classes.
+    many times the base, not in percent.
     """
     width = max(width, MIN_WIDTH)
     parts = _head(findings, selection, width)
@@ -53,7 +51,7 @@ def render(
         parts.pop()
     shown = _topic("traces", findings, width, per_op, ratios)
     shown += _topic("probes", findings, width, per_op, ratios)
-    shown += tables(findings, selection, width=width, per_op=per_op, ratios=ratios, classes=classes)
+    shown += tables(findings, selection, width=width, per_op=per_op, ratios=ratios)
     for block in shown:
         parts += ["", *(units.wrap(block, width) if isinstance(block, str) else block.lines)]
     parts += ["", *_recording(findings, width)]
@@ -70,7 +68,6 @@ def tables(
     width: int,
     per_op: bool | None = None,
     ratios: bool = False,
-    classes: bool = False,
 ) -> list[Block | str]:
     """The function tables alone, and paragraphs that say what their columns mean."""
     width = max(width, MIN_WIDTH)
@@ -94,9 +91,6 @@ def tables(
             parts += steps.render(first, selection.side, numbers, width, selection.top)
             parts += calls.render(first, rows, numbers, width)
             parts += shapes.blocks(comparison_tables(first), width, per_op, ratios)
-            if classes:
-                parts += class_tables.render(first, rows, numbers, width)
-                parts += code.render(first, findings.session, rows, width)
             continue
         beside = marks.instructions_of(group)
         for one in group:
@@ -104,7 +98,6 @@ def tables(
                 rows, work = functions.select(one, selection), beside if one is first else None
                 parts += function_tables.sampled(one, rows, work, numbers, width)
         parts += [f"{_relative(first, numbers)}."] if len(first.labels) > 1 else []
-        parts += [class_tables.SAMPLED] if classes else []
     return parts
 
 

@@ -6,7 +6,6 @@ from profdiff import __version__
 from profdiff.base.errors import InputError
 from profdiff.base.units import LINE
 from profdiff.evidence.findings import Findings
-from profdiff.profile.code.classes import class_names
 from profdiff.profile.data.type_layout import (
     AccessedField,
     AccessedType,
@@ -26,7 +25,7 @@ from profdiff.views.recorded_layout import records
 
 def recorded_layout(findings: Findings) -> records.RecordedLayout:
     """At a setting, everything. Raises InputError where nothing tells which instructions ran."""
-    comparison = next((one for one in findings.comparisons if class_names(one)), None)
+    comparison = findings.exact
     if comparison is None:
         raise InputError(
             "--layout needs exact counts, which tell what each instruction did: record with "
