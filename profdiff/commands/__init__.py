@@ -11,7 +11,7 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "record": Command("record.command:record", "Record COMMAND on two or more kernels."),
+    "record": Command("record:record", "Record COMMAND on two or more kernels."),
     "plan": Command("plan:plan", "Show what record would run, and how long it takes."),
     "merge": Command("merge:merge", "Put the shards of a recording together."),
     "report": Command("report:report", "Show the results of a session."),
@@ -32,8 +32,8 @@ COMMANDS = {
     "calibrate": Command(
         "calibrate:calibrate", "Measure what operations cost on this machine's processor."
     ),
-    "doctor": Command("doctor.command:doctor", "Show what recording needs, and what is missing."),
-    "kernel": Command("kernel.command:kernel", "Name kernels, list, fetch and build them."),
+    "doctor": Command("doctor:doctor", "Show what recording needs, and what is missing."),
+    "kernel": Command("kernel:kernel", "Name kernels, list, fetch and build them."),
     "example": Command("example:example", "Copy a published experiment here, or list them."),
     "completion": Command("completion:completion", "Print a script for completion in a shell."),
     "header": Command("header:header", "Print the folder of profdiff.h."),
