@@ -45,7 +45,8 @@ function rowName(table, row) {
       const path = /** @type {string[]} */ (cell);
       return [path.slice(-FUNCTIONS).join(" > ") || "(not known)"];
     }
-    return kind === "name" ? [String(cell)] : kind === "number" ? [count(Number(cell))] : [];
+    const numbered = kind === "number" && (table.columns[n].kernel ?? null) === null;
+    return kind === "name" ? [String(cell)] : numbered ? [count(Number(cell))] : [];
   });
   const paths = table.columns.flatMap(({ kind }, n) =>
     (kind === "path" ? [/** @type {string[]} */ (row[n]).join(" > ")] : []));
@@ -64,7 +65,7 @@ function shownColumn(table, { title, kernel, of }, n, what) {
   const before = cellOf(table, of ?? "", kernels[0]), after = cellOf(table, of ?? "", kernel);
   const verdict = cellOf(table, "verdict", kernel);
   const head = near ? (what === "count" ? label : what)
-    : `${what === "count" ? title : what} ${label}`.trim();
+    : `${["count", "number"].includes(what) ? title : what} ${label}`.trim();
   /** @param {Row} row */
   const draw = (row) => {
     const value = row[n];
@@ -76,6 +77,10 @@ function shownColumn(table, { title, kernel, of }, n, what) {
     }
     if (what === "verdict") return element("td", value ?? "not known", "optional verdict");
     if (what === "count") return element("td", shapeCount(table, value, kernel));
+    if (what === "number") {
+      const whole = Number.isInteger(value) ? count(Number(value)) : fine(Number(value));
+      return element("td", value === null ? "-" : whole);
+    }
     const sure = value && ["exact", "changed", null].includes(/** @type {any} */ (verdict(row)));
     const tint = !sure || !near ? "" : Number(value) > 0 ? "more" : "less";
     /** @param {number} one */
@@ -91,7 +96,8 @@ function shownColumn(table, { title, kernel, of }, n, what) {
 function shownColumns(table) {
   const shown = table.columns.flatMap((column, n) => {
     const whats = column.kind === "delta" ? column.shows ?? []
-      : ["count", "verdict"].includes(column.kind) ? [column.kind] : [];
+      : ["count", "verdict"].includes(column.kind) || (column.kind === "number" && column.kernel)
+        ? [column.kind] : [];
     return whats.map((what) => shownColumn(table, column, n, what));
   });
   if (!table.bars) return shown;

@@ -85,7 +85,7 @@ def test_the_text_says_what_a_maintainer_asks() -> None:
 
 
 def test_every_row_has_a_side_and_its_functions_add_up() -> None:
-    items, functions, _ = section(compared()).tables
+    items, functions, *_ = section(compared()).tables
     locked = cells(items, item="locked", side="both")
     assert (locked["count", "base"], locked["count", "new"]) == (7, 18)
     sides = [cells(items, item="locked", side=side) for side in ("kernel", "user")]
@@ -188,7 +188,7 @@ def test_the_table_says_what_ran_inlined() -> None:
     assert [code["called"][label][number] for label in ("base", "new")] == [False, True]
     # Nothing keeps its code.
     assert code["size"] == {label: [None] * len(metric["functions"]) for label in ("base", "new")}
-    table = section(made.compare(rows)).tables[2]
+    table = section(made.compare(rows)).tables[3]
     assert cells(table, function="helper")["ran", None] == "inlined 1 -> called"
     assert cells(table, function="flush_tlb")["ran", None] == "called -> not executed"
     assert cells(table, function="helper")["count", "new"] is None
