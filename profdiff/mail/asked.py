@@ -1,7 +1,9 @@
-"""What a mail shows besides functions: data that kernels access, and lines that change hands."""
+"""What a mail shows besides functions: kinds of instructions, data that kernels access, and lines
+that change hands."""
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
+from profdiff.topics.inventory.measure import Inventory
 from profdiff.topics.sharing.measure import Lines
 from profdiff.topics.types.measure import Accesses
 
@@ -12,6 +14,14 @@ def types(findings: Findings) -> Accesses:
         return Accesses.of(findings)
     except InputError as error:
         raise InputError(f"--types: {error}") from error
+
+
+def inventory(findings: Findings) -> Inventory:
+    """Which kinds of instructions ran. Raises InputError where that is not known."""
+    try:
+        return Inventory(findings)
+    except InputError as error:
+        raise InputError(f"--inventory: {error}") from error
 
 
 def sharing(findings: Findings, *, wanted: bool) -> Lines | None:

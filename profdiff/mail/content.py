@@ -29,6 +29,7 @@ from profdiff.mail.letter import (
 from profdiff.mail.reproducer import Reproducer
 from profdiff.profile.sharing.recorded import is_all
 from profdiff.session.held import held
+from profdiff.topics.inventory.measure import Inventory
 from profdiff.topics.sharing.measure import Lines
 from profdiff.topics.types.measure import Accesses
 from profdiff.views.bisection import sentences
@@ -47,7 +48,8 @@ class MailOptions:
     letter; ``without``: names of SECTIONS; ``reproducer``: the source, None where it is not known
     or not wanted; ``trailers`` and ``regzbot`` are checked lines; ``blame``: of the kernel
     that the letter is `about`; ``types``: which data kernels access, None where nobody asked;
-    ``sharing``: which lines change hands, likewise."""
+    ``inventory`` and ``sharing``: which kinds of instructions ran, and which lines change hands,
+    likewise."""
 
     command: Sequence[str]
     real_use: str | None = None
@@ -60,6 +62,7 @@ class MailOptions:
     checklist: bool = False
     blame: Blame | None = None
     types: Accesses | None = None
+    inventory: Inventory | None = None
     sharing: Lines | None = None
 
 
@@ -137,6 +140,7 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
         "bisection": _bisection(findings),
         "functions": _functions(findings, kernel, wishes.top),
         "events": events.section(findings, kernel, _where(findings, kernel)),
+        "inventory": events.items(wishes.inventory, kernel, _where(findings, kernel)),
         "accesses": _accesses(findings, kernel, wishes.types),
         "sharing": Section("", []) if alone else lines,
         "suspects": suspects.section(None if bisected else wishes.blame),

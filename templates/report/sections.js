@@ -118,7 +118,8 @@ function drawShape(table) {
   made.id = table.name;
   const columns = shownColumns(table);
   const head = element("tr");
-  const named = table.columns.find(({ kind }) => ["name", "path", "number"].includes(kind));
+  const named = table.columns.find(({ kind, kernel }) =>
+    ["name", "path", "number"].includes(kind) && (kernel ?? null) === null);
   head.append(heading("col", named?.title ?? "", "what"),
     ...columns.map(({ title, kind }) => heading("col", title, kind)));
   made.createTHead().append(head);
@@ -159,13 +160,14 @@ function titledShape(table, section) {
 }
 
 /** @param {Section} section */
-function drawSection({ name, title, tables, notes }) {
+function drawSection({ name, title, sentences, tables, notes }) {
   const made = element("section");
   made.id = name;
   const head = element("h2", title);
   head.id = `${name}-title`;
   made.setAttribute("aria-labelledby", head.id);
-  made.append(head, ...(tables ?? []).flatMap((table) => titledShape(table, head.id)));
+  made.append(head, ...(sentences ?? []).map((sentence) => element("p", sentence)));
+  made.append(...(tables ?? []).flatMap((table) => titledShape(table, head.id)));
   if (notes?.length) made.append(noteList(notes));
   return made;
 }
