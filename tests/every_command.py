@@ -17,7 +17,7 @@ from typing import Any
 
 from profdiff.commands import COMMANDS
 from profdiff.commands.completion import completion
-from profdiff.commands.kernel.command import kernel
+from profdiff.commands.kernel import kernel
 from profdiff.reports.annotation.forms import FORMS as ANNOTATION_FORMS
 from profdiff.reports.blame.forms import FORMS as BLAME_FORMS
 from profdiff.reports.checks.forms import FORMS as CHECK_FORMS

@@ -15,7 +15,7 @@ from profdiff.forms.columns import MIN_WIDTH
 from profdiff.reports.files import write_files
 from profdiff.reports.form import DEFAULT_TOP, Files, Form, ReportOptions, Subject, refuse_per_op
 from profdiff.reports.forms import FORMS
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 
 if TYPE_CHECKING:
     from profdiff.evidence.one_setting import LazyFindings

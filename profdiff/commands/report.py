@@ -10,7 +10,7 @@ import click
 
 from profdiff.base import terminal, units
 from profdiff.base.errors import InputError
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.commands import complete
 from profdiff.commands.command import Command, command
 from profdiff.commands.output import Output, output_options, write
@@ -177,7 +177,7 @@ def report(
         if output.asked.selection.side in chosen.sides:
             raise InputError(f"{called[0]} {chosen.why}")
         options = TopicOptions(by, fold_folios, at)
-        output.write_instead(called[0], chosen.forms(options), subject)
+        output.write_instead(called[0], chosen.forms(name, options), subject)
         return damage(recording)
     if isinstance(recording, Session) and not output.targets and not output.asked.per_op:
         write("-", kept_text.session_text(recording, at, output.asked))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, NoReturn, T
 from profdiff.base import terminal, units
 from profdiff.base.errors import InputError
 from profdiff.session.held import Held
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 
 if TYPE_CHECKING:
     from profdiff.session.session import Recording

@@ -14,14 +14,15 @@ from profdiff.evidence.beside import of_comparison
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.shapes.table import Section
+from profdiff.topics.functions import marks
+from profdiff.topics.functions.measure import Function, Unresolved, functions, unresolved
 from profdiff.views.bisection import Bisection
 from profdiff.views.kernels import built_from
 from profdiff.views.kernels.built_from import BuiltFrom, Hole
 from profdiff.views.kernels.facts import Facts
 from profdiff.views.kernels.machine import guest_arch
-from profdiff.views.profile import marks, steps
+from profdiff.views.profile import steps
 from profdiff.views.profile.code import Code
-from profdiff.views.profile.functions import Function, Unresolved, functions, unresolved
 from profdiff.views.profile.seat import Seat
 from profdiff.views.profile.seat import by_label as seats_by_label
 from profdiff.views.profile.steps import Step

@@ -33,11 +33,11 @@ from profdiff.reports.text.parts import report
 from profdiff.session import manifest as m
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.parts import document
 from profdiff.views.parts.claim import parts_claim
 from profdiff.views.parts.functions import JointFunction, PartRest, parts_functions
 from profdiff.views.parts.results import JointChange, JointTable, PartChange, changes, grids
-from profdiff.views.profile.selection import Selection
 from profdiff.views.results import experiment
 from profdiff.views.results.result import ABSENT
 

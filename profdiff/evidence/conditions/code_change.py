@@ -13,9 +13,8 @@ from profdiff.evidence.conditions.measured_change import of_counts
 from profdiff.evidence.conditions.names import INLINED, SIZE
 from profdiff.evidence.findings import Findings
 from profdiff.profile.code.classes import class_names
-from profdiff.profile.code.size import CodeSizes, code_sizes
 from profdiff.profile.comparison import Comparison, Side
-from profdiff.profile.inlining import Inlining, inlining
+from profdiff.profile.inline_sites import CodeSizes, Inlining, code_sizes, inlining
 
 _NAMED = 3
 _SIDES: dict[str, Side] = {"kernel": "kernel", "user": "user"}

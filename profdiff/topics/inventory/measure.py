@@ -18,8 +18,7 @@ from profdiff.evidence.tick_floor import larger, tick_floor
 from profdiff.profile.code.classes import ITEMS, Item, instruction_classes
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.events.counts import Spread
-from profdiff.profile.function_identity import Function
-from profdiff.profile.function_title import title
+from profdiff.profile.function_identity import Function, title
 from profdiff.profile.recordings import Recordings
 from profdiff.session.states import StateChange
 

@@ -10,8 +10,7 @@ from profdiff.base import units
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics import Verdict
-from profdiff.profile.code.size import code_sizes
-from profdiff.profile.inlining import inlining
+from profdiff.profile.inline_sites import code_sizes, inlining
 from profdiff.session.session import Session
 from profdiff.shapes.table import (
     Cells,

@@ -1,9 +1,8 @@
 """How much code functions have, and whether they ran inlined."""
 
 from profdiff.profile.code.classes import class_names
-from profdiff.profile.code.size import code_sizes
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.inlining import inlining
+from profdiff.profile.inline_sites import code_sizes, inlining
 from profdiff.session.session import Session
 from profdiff.views.record import Record, by_label
 

@@ -3,13 +3,17 @@
 from collections.abc import Sequence
 
 from profdiff import __version__
-from profdiff.base.cache_line import LINE
 from profdiff.base.errors import InputError
+from profdiff.base.units import LINE
 from profdiff.evidence.findings import Findings
-from profdiff.profile.data_layout.accessed import accessed
-from profdiff.profile.data_layout.type_fields import FieldPlace
-from profdiff.profile.data_layout.types import AccessedField, AccessedType, accessed_types
-from profdiff.profile.data_layout.variables import (
+from profdiff.profile.data.type_layout import (
+    AccessedField,
+    AccessedType,
+    FieldPlace,
+    accessed,
+    accessed_types,
+)
+from profdiff.profile.data.variable_layout import (
     AccessedVariable,
     PlacedVariable,
     accessed_variables,
