@@ -249,7 +249,9 @@ def _cell(table: Table, row: Sequence[Cell], shown: _Shown, numbers: Numbers, mo
         case "verdict" if cell is None:
             return "not known"
         case "number":
-            return f"{cell:,}"
+            return (
+                "-" if cell is None else units.count(_number(cell), per_op=isinstance(cell, float))
+            )
         case "count" | "delta" | "about" if cell is None:
             return UNKNOWN
         case "count":
