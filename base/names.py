@@ -97,4 +97,4 @@ def meant_file(path: Path) -> str:
     """As ``did_you_mean``, of what is in the folder of a ``path`` that is not there. Raises
     OSError."""
     names = [one.name for one in islice(path.parent.iterdir(), _MAX_FILES)]
-    return did_you_mean(path.name, {one: str(path.parent / one) for one in names})
+    return did_you_mean(path.name, {name: str(path.parent / name) for name in names})

@@ -109,7 +109,7 @@ def _make(
 
 _ENDING = 5.0
 # epoll_wait(2) takes milliseconds in 31 bits.
-_LONGEST = 2e6
+_MAX_SECONDS = 2e6
 
 
 def run(
@@ -165,7 +165,7 @@ def _waited(process: "subprocess.Popen[Any]", seconds: float) -> bool:
     try:
         with selectors.DefaultSelector() as selector:
             selector.register(descriptor, selectors.EVENT_READ)
-            return bool(selector.select(min(seconds, _LONGEST)))
+            return bool(selector.select(min(seconds, _MAX_SECONDS)))
     finally:
         os.close(descriptor)
 
@@ -179,6 +179,6 @@ def wait_readable(descriptors: Iterable[int], seconds: float) -> None:
     """Until one of ``descriptors`` can be read, or its other end is closed, but no longer than
     ``seconds``. select(2) takes none from 1024 on."""
     waiting = select.poll()
-    for one in descriptors:
-        waiting.register(one, select.POLLIN)
+    for descriptor in descriptors:
+        waiting.register(descriptor, select.POLLIN)
     waiting.poll(seconds * 1000)

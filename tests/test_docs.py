@@ -15,7 +15,7 @@ from support import ROOT, profdiff
 from profdiff.cli import cli
 from profdiff.collectors import records, registry
 from profdiff.collectors.architecture import ARM64, RISCV64, X86_64
-from profdiff.collectors.guest import channel as guest_channel
+from profdiff.collectors.guest import delivery as guest_channel
 from profdiff.collectors.guest.boot import BASE_APPEND
 from profdiff.commands import COMMANDS
 from profdiff.session import manifest

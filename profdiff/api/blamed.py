@@ -42,7 +42,7 @@ def _own(findings: Findings, comparison: Comparison, kernel: int) -> Path:
     """The repository that profdiff built both the base and a kernel from. Raises InputError where
     it did not, it is not here, or is not to be read unasked (``recording.origin``)."""
     sources = [comparison.kernels[number].source for number in (0, kernel)]
-    names = {one.repository if one else "" for one in sources}
+    names = {source.repository if source else "" for source in sources}
     if len(names) == 1 and (name := names.pop()):
         session = findings.session
         if session is not None:

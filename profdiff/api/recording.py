@@ -80,13 +80,13 @@ def formed(recording: Recording, forms: Sequence[Form], name: str, asked: Report
 
 
 # A notebook keeps what it shows: a larger page would make the file slow to open.
-_MOST = 16 * 2**20
+_MAX_PAGE = 16 * 2**20
 
 
 def framed(title: str, page: str, text: str) -> str:
     """A page in a frame that can run its scripts and reach nothing of the notebook; where it is
     larger than 16 MiB, the report's ``text`` instead."""
-    if len(page) > _MOST:
+    if len(page) > _MAX_PAGE:
         told = f"The page is too large for a notebook ({len(page) / 2**20:,.0f} MiB): see html()."
         return f"<p>{told}</p><pre>{escape(text)}</pre>"
     return (

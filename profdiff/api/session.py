@@ -49,7 +49,7 @@ class Session(Recording):
     @property
     def settings(self) -> Sequence[str]:
         """What ``at`` takes, ``size=4096,vCPUs=2``; "" for the only one."""
-        return [points.name(one) for one in self._results.settings]
+        return [points.name(setting) for setting in self._results.settings]
 
     @property
     def setting(self) -> str:
@@ -65,7 +65,7 @@ class Session(Recording):
     def metrics(self) -> Sequence[str]:
         """The metrics whose functions are known, ``COLLECTOR:NAME``, the first of the report
         first."""
-        return [one.full_name for one in self._found.findings.comparisons]
+        return [comparison.full_name for comparison in self._found.findings.comparisons]
 
     def at(self, setting: str) -> "Session":
         """The session at another setting: ``NAME=VALUE,...``, as ``profdiff report --at``."""

@@ -61,8 +61,8 @@ class Table(Generic[Row]):
         for name, hint in get_type_hints(self._kind, include_extras=True).items():
             values = [getattr(row, name) for row in self._rows]
             if get_origin(hint) is dict:
-                keys = dict.fromkeys(key for one in values for key in one)
-                by_key = [(f"{name}.{key}", [one.get(key) for one in values]) for key in keys]
+                keys = dict.fromkeys(key for value in values for key in value)
+                by_key = [(f"{name}.{key}", [value.get(key) for value in values]) for key in keys]
                 found += [(title, _type(get_args(hint)[1]), some) for title, some in by_key]
             else:
                 found.append((name, _type(hint), values))

@@ -194,7 +194,7 @@ class _Bisecting:
 
     def _nearest_good(self, culprit: str) -> str:
         goods = [one for one in self.git.marked("good") if self.git.is_ancestor(one, culprit)]
-        counted = [(len(self.git.rev_list(culprit, f"^{one}")), one) for one in goods]
+        counted = [(len(self.git.rev_list(culprit, f"^{good}")), good) for good in goods]
         return min(counted)[1] if counted else self.good
 
     def _others(self, culprit: str, values: Mapping[str, float | None]) -> list[Jump]:
@@ -248,15 +248,15 @@ class _Bisecting:
             explained=explained(values[PARENT], values[CULPRIT]),
             tested=len(tested),
             skipped=len(skipped | content.untestable.keys() | content.failed.keys()),
-            candidates=[revision(one) for one in candidates],
+            candidates=[revision(candidate) for candidate in candidates],
             others=[
                 Step(
-                    culprit=revision(one.culprit, one.after),
-                    parent=revision(one.parent, one.before),
-                    explained=explained(one.before, one.after),
-                    candidates=[revision(each) for each in one.candidates],
+                    culprit=revision(other.culprit, other.after),
+                    parent=revision(other.parent, other.before),
+                    explained=explained(other.before, other.after),
+                    candidates=[revision(candidate) for candidate in other.candidates],
                 )
-                for one in others
+                for other in others
             ],
             all_above=self.asked.all_above,
             reverted=revision(evidence.candidate) if evidence.candidate else None,

@@ -118,7 +118,7 @@ def record(
     if repeated is not None:
         batch = run.Batch(session, kernels, recorders)
         varied.repeat(varied.of_experiment(repeated, batch), repeated.most_states, jobs=jobs)
-    keep(session, [one for one in kernels if has_result(session, one.label, recorders)])
+    keep(session, [kernel for kernel in kernels if has_result(session, kernel.label, recorders)])
 
 
 def _jobs(kernels: Sequence[KernelFiles]) -> int:
@@ -206,7 +206,7 @@ class Measuring:
         self.kernels.begin(likely)
         described = plan.describe_kernel(files)
         manifest = self.session.manifest
-        if label not in [one.label for one in manifest.kernels]:
+        if label not in [kernel.label for kernel in manifest.kernels]:
             self.session.save(m.replace(manifest, kernels=[*manifest.kernels, described]))
         record(self.session, [files], self.recorders)
         if not self._has(label):
@@ -223,7 +223,7 @@ class Measuring:
 
     def tested(self) -> list[str]:
         """The labels that ran."""
-        return [one.label for one in self.session.manifest.kernels if self._has(one.label)]
+        return [kernel.label for kernel in self.session.manifest.kernels if self._has(kernel.label)]
 
     def _of(self, label: str) -> Verdict:
         if label not in self._judged:

@@ -181,7 +181,7 @@ def _between(
     found = search(bisect, good, bad, test, first_parent=True)
     chain = [good, *reversed(bisect.rev_list("--first-parent", bad, f"^{good}"))]
     candidates = [found.commit] if isinstance(found, Found) else list(found.candidates)
-    rows = sorted(chain.index(one) for one in candidates)
+    rows = sorted(chain.index(candidate) for candidate in candidates)
     left, right = chain[rows[0] - 1], chain[rows[-1]]
     values = measure(left, []), measure(right, [])
     if values[0] is None or values[1] is None:

@@ -67,7 +67,7 @@ def kernels(context: click.Context, parameter: click.Parameter, typed: str) -> l
             found = _entries(spec.removeprefix(prefix))
             folders = [entry for entry in found if Path(entry).expanduser().is_dir()]
             return [f"{before}{prefix}{_shown(entry)}" for entry in folders]
-    whole = [one for kind in KINDS for one in kind.completions()]
+    whole = [completion for kind in KINDS for completion in kind.completions()]
     known = _beginning(spec, [*registered(), *whole])
     return [before + value for value in (*known, *map(_shown, _entries(spec)))]
 

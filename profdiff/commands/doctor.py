@@ -38,7 +38,7 @@ def doctor(kernels: tuple[str, ...]) -> None:
     doctor also shows the settings that make results vary, with their current values. Commands that
     change a machine's settings must be run as root on that machine.
     """
-    from profdiff.collectors.kernels.arguments import parse_arguments
+    from profdiff.collectors.kernels.kinds.registry import parse_arguments
 
     if not kernels:
         _show("this machine: recording the running kernel", _machine(Address()))
@@ -63,7 +63,7 @@ def doctor(kernels: tuple[str, ...]) -> None:
 
 
 def _machine(address: Address) -> list[Finding]:
-    from profdiff.collectors.machine.probe import environment_of
+    from profdiff.collectors.machine.run import environment_of
 
     environment = environment_of(address)
     named = [
@@ -76,7 +76,7 @@ def _machine(address: Address) -> list[Finding]:
 
 def _least(image: Path) -> list[Finding]:
     """The memory that a kernel needs to boot, where its image says so."""
-    from profdiff.collectors.guest.memory import of_image
+    from profdiff.collectors.guest.boot import of_image
 
     least = -(-of_image(image) >> 20)
     told = f"{least:,} MiB and what the workload needs (--memory)"
@@ -87,9 +87,9 @@ def _guests(architecture: Architecture) -> list[Finding]:
     """What guests of an architecture need on this machine."""
     from profdiff.base.errors import ProfdiffError
     from profdiff.collectors.guest.agent import brought_agent
-    from profdiff.collectors.guest.memory import of_this_machine
+    from profdiff.collectors.guest.boot import of_this_machine
+    from profdiff.collectors.guest.initramfs import has_busybox
     from profdiff.collectors.guest.qemu import find_emulator
-    from profdiff.collectors.guest.userland import has_busybox
 
     found = [program(name) for name in (architecture.emulator, "cpio")]
     if architecture.is_host:
@@ -160,9 +160,9 @@ def _show(title: str, findings: list[Finding]) -> None:
 
     console = CleanConsole()
     table = Table.grid(padding=(0, 2))
-    for one in findings:
-        told = (Text(text) for text in (one.what, one.value, one.fix))
-        table.add_row(Text(one.state, _STYLE[one.state]), *told)
+    for finding in findings:
+        told = (Text(text) for text in (finding.what, finding.value, finding.fix))
+        table.add_row(Text(finding.state, _STYLE[finding.state]), *told)
     if not console.is_terminal:
         console.width = 400  # nothing is to be wrapped in a pipe
     console.print(Text(title, "bold"))
@@ -175,22 +175,24 @@ def _show(title: str, findings: list[Finding]) -> None:
 _PROGRAMS = ("git", "make", "gcc", "ld", "objcopy", "flex", "bison", "bc")
 _HEADERS = (("libelf.h", "libelf-dev", True), ("openssl/opensslv.h", "libssl-dev", False))
 # What a kernel's worktree, the object files of one config, and a compiler's cache take.
-_ROOM = 8_000_000_000
+_MIN_FREE = 8_000_000_000
 
 
 def building() -> list[Finding]:
     """Programs, headers, other compilers, and room in the cache."""
     found = [program(name) for name in _PROGRAMS]
-    found += [_header(*one) for one in _HEADERS]
+    found += [_header(*header) for header in _HEADERS]
     for name, what in (
         ("ccache", "a revision that was built before is built again in a fraction of the time"),
         ("zstd", "kept kernels take a third of the room"),
     ):
         found.append(_optional(name, f"with it, {what}"))
     found.append(_compilers())
-    for one in ARCHITECTURES:
-        if not one.is_host:
-            found.append(_optional(one.compiler, f"only kernels for {one.told} need it"))
+    for architecture in ARCHITECTURES:
+        if not architecture.is_host:
+            found.append(
+                _optional(architecture.compiler, f"only kernels for {architecture.told} need it")
+            )
     return [*found, _room()]
 
 
@@ -238,7 +240,7 @@ def _room() -> Finding:
     except ProfdiffError as error:
         return Finding("room", "missing", str(error))
     free = shutil.disk_usage(folder).free
-    enough = free >= _ROOM
+    enough = free >= _MIN_FREE
     told = f"{file_size(free)} free in {folder}; a tree of Linux and its builds take some GB"
     fix = "" if enough else "profdiff kernel remove --unused --older-than 0, or set PROFDIFF_CACHE"
     return Finding("room", "ok" if enough else "note", told, fix)

@@ -245,7 +245,7 @@ def _by_label(option: str, texts: Sequence[str], labels: list[str]) -> dict[str,
 
 STANDARD_INPUT = "-"
 _OPEN = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
-_MOST = 16 << 30
+_MAX_PIPE = 16 << 30
 _STEP = 1 << 20
 
 
@@ -278,10 +278,12 @@ def kept(path: Path) -> Path:
 
 
 def _copy(pipe: BinaryIO, file: BinaryIO) -> None:
-    left = _MOST
+    left = _MAX_PIPE
     while part := pipe.read(min(_STEP, left + 1)):
         left -= len(part)
         if left < 0:
-            raise InputError(f"more than {_MOST >> 30} GiB come from a pipe: write it to a file")
+            raise InputError(
+                f"more than {_MAX_PIPE >> 30} GiB come from a pipe: write it to a file"
+            )
         file.write(part)
     file.flush()

@@ -176,7 +176,7 @@ def _remove_unused(days: float) -> None:
     from profdiff.base.units import file_size
     from profdiff.collectors.guest import machine_state
     from profdiff.collectors.kernels import registered
-    from profdiff.collectors.kernels.building.unused import remove_unused
+    from profdiff.collectors.kernels.building.slots import remove_unused
 
     kernels, slots, size = remove_unused(days, set(registered.registered().values()))
     what = units.counted(kernels, "kernel")

@@ -198,7 +198,6 @@ def mail(
     """
     from profdiff.commands.output import write
     from profdiff.mail import address, content, draft, letter, trailers
-    from profdiff.mail import content as asked_for
     from profdiff.mail.reproducer import Reproducer
     from profdiff.views.bisection import fixes
 
@@ -238,8 +237,8 @@ def mail(
         quote=quoted,
         checklist=checklist,
         blame=None if told.is_joint else _suspects(told.findings, repo, (base, new), about),
-        types=asked_for.accessed_types(told.findings) if types else None,
-        sharing=None if told.is_joint else asked_for.shared_lines(told.findings, wanted=sharing),
+        types=content.accessed_types(told.findings) if types else None,
+        sharing=None if told.is_joint else content.shared_lines(told.findings, wanted=sharing),
     )
     there = there.with_more(
         [address.one(text, "--to") for text in to],
@@ -386,7 +385,9 @@ def _regression(subject: str) -> str:
 def _with_notes(said: "Letter", attachments: "Sequence[Attachment]") -> "Letter":
     from profdiff.mail.letter import Notes, Section
 
-    notes = Section("Attached", [Notes([one.note for one in attachments])], bounded=False)
+    notes = Section(
+        "Attached", [Notes([attachment.note for attachment in attachments])], bounded=False
+    )
     return replace(said, sections=[*said.sections, notes])
 
 

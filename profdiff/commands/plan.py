@@ -64,9 +64,9 @@ def plan(everything: bool, **options: Any) -> None:
     ]
     if len(estimates) > 1:
         whole = Estimate(
-            sum(one.low for one in estimates),
-            sum(one.high for one in estimates),
-            sum(one.basis for one in estimates),
+            sum(estimate.low for estimate in estimates),
+            sum(estimate.high for estimate in estimates),
+            sum(estimate.basis for estimate in estimates),
         )
         say(f"{found.folder}: {whole} in all" if whole.high else f"{found.folder}: nothing to do")
 

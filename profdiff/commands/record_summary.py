@@ -8,7 +8,7 @@ import numpy as np
 
 from profdiff.base import terminal, units
 from profdiff.base.errors import SessionError
-from profdiff.collectors.messages import read_end, short
+from profdiff.base.terminal import read_end, short
 from profdiff.evidence import huge_pages
 from profdiff.evidence.cautions import cautions
 from profdiff.evidence.findings import choose
@@ -26,7 +26,7 @@ from profdiff.session.session import Session
 from profdiff.session.state import compare_states
 from profdiff.views.results.notes import iterations
 
-_LARGEST = 3
+_MAX_ROWS = 3
 # Lines of output that a failed run shows, of so many bytes.
 _SAID, _END = 3, 4096
 
@@ -47,11 +47,11 @@ def lines(session: Session) -> list[str]:
     state = compare_states(session, results.runs)
     told += huge_pages.lacking(session, comparisons[0].facts, setting, state) if comparisons else []
     told += cautions(session, setting, state)
-    told += [one.text for one in iterations(results)]
+    told += [iteration.text for iteration in iterations(results)]
     found = experiment.tables(results, setting, terminal.columns())
-    found = found or [line for one in comparisons for line in _totals(one)]
-    for one in comparisons:
-        if changed := _deltas(one, setting, terminal.columns()):
+    found = found or [line for comparison in comparisons for line in _totals(comparison)]
+    for comparison in comparisons:
+        if changed := _deltas(comparison, setting, terminal.columns()):
             found += ["", *changed] if found and found[-1] else changed
     return [*found, *told]
 
@@ -128,7 +128,7 @@ def _deltas(comparison: Comparison, setting: Setting, width: int) -> list[str]:
     rows: list[list[str]] = []
     for index, label in list(enumerate(comparison.labels))[1:]:
         deltas = comparison.deltas()[:, index]
-        for row in np.argsort(-np.abs(deltas), kind="stable")[:_LARGEST]:
+        for row in np.argsort(-np.abs(deltas), kind="stable")[:_MAX_ROWS]:
             if deltas[row]:
                 base, other = comparison.self_[row, [0, index]].tolist()
                 name = comparison.functions[row].name

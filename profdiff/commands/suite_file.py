@@ -86,7 +86,7 @@ def names(file: Path, depth: int = 0) -> list[str]:
     content = read(file)
     included = [one for one in content.get(INCLUDE, []) if isinstance(one, str)]
     entries = content.get(WORKLOADS, [])
-    own = [one["name"] for one in entries if isinstance(one.get("name"), str)]
+    own = [entry["name"] for entry in entries if isinstance(entry.get("name"), str)]
     deeper = included if depth < 2 else []
     return [name for one in deeper for name in names(file.parent / one, depth + 1)] + own
 
@@ -99,7 +99,7 @@ def load(file: Path, keys: Keys, name: str | None = None) -> SuiteFile:
     if not made.entries:
         raise InputError(f"{file} has no [[workload]]")
     try:
-        refuse_names([one.told.name for one in made.entries])
+        refuse_names([entry.told.name for entry in made.entries])
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
     return made
@@ -118,7 +118,7 @@ def _load(file: Path, keys: Keys, name: str, within: Sequence[Path]) -> SuiteFil
     every = included if isinstance(included, list) else [included]
     if not all(isinstance(one, str) for one in every) or len(every) > _MOST_FILES:
         raise InputError(f"{file}: {INCLUDE} names at most {_MOST_FILES} files")
-    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise InputError(f"{file}: write each workload as [[{WORKLOADS}]]")
     values = keys.values(file, content)
     if "command" in values:
@@ -128,7 +128,7 @@ def _load(file: Path, keys: Keys, name: str, within: Sequence[Path]) -> SuiteFil
         other = _load(file.parent / one, keys, name, [*within, here])
         # What an included file says for all its workloads is nearer to them.
         found += [replace(e, values={**values, **other.values, **e.values}) for e in other.entries]
-    found += [_entry(file, keys, number, one) for number, one in enumerate(entries, 1)]
+    found += [_entry(file, keys, number, entry) for number, entry in enumerate(entries, 1)]
     return SuiteFile(name, values, found)
 
 

@@ -69,9 +69,9 @@ _MASKED = re.compile(
     r"(?i)(?<!x)x{3,}@x{3,}|@x{3,}(?:\.[\w.]*)?$|^x{4,}@|\.\.\.|…|\*{2,}|[\[({<]\s?at\s?[\])}>]|@hidden"
     r"|email.protected|^\S+ \(\) "
 )
-_LONGEST, _LONGEST_NAME = 254, 200
+_MAX_ADDRESS, _MAX_NAME = 254, 200
 # What mail servers take at once (Postfix's smtpd_recipient_limit).
-_MOST = 1_000
+_MAX_RECIPIENTS = 1_000
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ def several(texts: Iterable[str], where: str) -> list[Address]:
             pairs = getaddresses([text])
         except RecursionError:  # Comments within comments, groups within groups.
             pairs = []
-        if len(found) + len(pairs) > _MOST:
-            raise InputError(f"{where}: more than {_MOST:,} addresses: refused")
+        if len(found) + len(pairs) > _MAX_RECIPIENTS:
+            raise InputError(f"{where}: more than {_MAX_RECIPIENTS:,} addresses: refused")
         if not pairs:
             raise InputError(f"{where}: {shown(text)} is not an address")
         found += [_checked(name, address, text, where) for name, address in pairs]
@@ -127,13 +127,13 @@ def _checked(name: str, address: str, text: str, where: str) -> Address:
     _refuse_masked(address, where)
     # Python's parser reads over blanks and comments within an address; nobody writes those.
     # What looks encoded may not stand in an address (RFC 2047, 5).
-    fits = len(address) <= _LONGEST and _ADDRESS.fullmatch(address) and "=?" not in address
+    fits = len(address) <= _MAX_ADDRESS and _ADDRESS.fullmatch(address) and "=?" not in address
     if not fits or address not in text:
         raise InputError(
             f"{where}: {shown(address or text)} is not an address: write user@example.org or "
             "Name <user@example.org>"
         )
-    return Address(decoded(name)[:_LONGEST_NAME], address)
+    return Address(decoded(name)[:_MAX_NAME], address)
 
 
 def _refuse_masked(text: str, where: str) -> None:

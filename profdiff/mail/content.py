@@ -1,7 +1,4 @@
-"""From a session to the letter about it: one function for each section.
-
-What a mail shows besides functions: data that kernels access, and lines that change hands.
-"""
+"""From a session to the letter about it: one function for each section."""
 
 import shlex
 from collections.abc import Callable, Sequence
@@ -152,7 +149,7 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
     opening += measured.state_differences(findings)
     if rests := basis(findings, largest):
         opening.append(Prose(rests))
-    kept = [plain(one) for name, one in sections.items() if name not in wishes.without]
+    kept = [plain(section) for name, section in sections.items() if name not in wishes.without]
     if wishes.real_use:
         used = Prose(f"Used by: {wishes.real_use}", 2)
         kept.append(Section("", [used], bounded=False))
@@ -172,7 +169,9 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
 
 def boxes(findings: Findings, wishes: MailOptions) -> list[str]:
     """The checklist, a line for each item."""
-    fixes = [one.partition(": ")[2] for one in wishes.trailers if one.startswith("Fixes: ")]
+    fixes = [
+        trailer.partition(": ")[2] for trailer in wishes.trailers if trailer.startswith("Fixes: ")
+    ]
     source: Literal["included", "too long"] | None = None
     if wishes.reproducer and "reproducer" not in wishes.without:
         source = "included" if wishes.reproducer.text is not None else "too long"
@@ -201,7 +200,7 @@ def _result(findings: Findings, largest: LargestChange | None) -> Section:
     counted = one and bool(findings.comparisons)
     # The last row of the functions' table is the one result of a single metric and two kernels.
     parts = [] if counted and len(findings.kernels) < 3 else tables.changes(findings, largest)
-    values = [units.ended(one, 2 * WIDTH - 4) for one in tables.boots(findings, largest)]
+    values = [units.ended(boot, 2 * WIDTH - 4) for boot in tables.boots(findings, largest)]
     return Section("", [*parts, *([Notes(values)] if values else [])])
 
 
@@ -258,7 +257,7 @@ def reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
     if reproducer and reproducer.text:
         parts += [Prose(f"{reproducer.name}:"), Verbatim(reproducer.text)]
         if _MARKS in reproducer.text:
-            used = [one for one in _NO_MARKS if one.removesuffix("()") in reproducer.text]
+            used = [mark for mark in _NO_MARKS if mark.removesuffix("()") in reproducer.text]
             words = [*(f"-D{one}=" for one in used), reproducer.name]
             built = f"touch {_MARKS}; cc -O2 -pthread {shlex.join(words)}"
             why = f"To build it without profdiff ({_MARKS} only marks the region to count):"
@@ -327,8 +326,6 @@ def shared_lines(findings: Findings, *, wanted: bool) -> Lines | None:
     """The lines that change hands, at the findings' setting if they were recorded there: if
     ``wanted``, or where nothing else was recorded. Raises InputError where somebody wants them and
     no run recorded them, SessionError."""
-    from profdiff.profile.sharing.recorded import is_all
-
     if findings.session is None or not (wanted or is_all(findings.manifest)):
         return None
     try:

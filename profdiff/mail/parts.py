@@ -50,7 +50,9 @@ def _letter(findings: PartsFindings, wishes: MailOptions) -> Letter:
         "config": Section("", _alike(parts, _config)),
         "reproducer": content.reproduce(_whole(findings, first), wishes.reproducer),
     }
-    kept = [content.plain(one) for name, one in sections.items() if name not in wishes.without]
+    kept = [
+        content.plain(section) for name, section in sections.items() if name not in wishes.without
+    ]
     if wishes.real_use:
         kept.append(Section("", [Prose(f"Used by: {wishes.real_use}", 2)], bounded=False))
     if wishes.checklist:
@@ -150,10 +152,10 @@ def _state(findings: Findings) -> Sequence[Part]:
     """Whether the kernels did the same work in the same state; the figures are in an
     part's own mail."""
     lines = state.lines(findings.state)
-    kinds = {one.kind for one in lines}
+    kinds = {line.kind for line in lines}
     rest = "the rest of what is known of " if "differs" in kinds else ""
     same = [Prose(f"{rest}the kernels' state is the same")] if "same" in kinds else []
-    return [*same, *(Prose(one.text) for one in lines if one.kind == "unknown")]
+    return [*same, *(Prose(line.text) for line in lines if line.kind == "unknown")]
 
 
 def _config(findings: Findings) -> Sequence[Part]:

@@ -90,7 +90,7 @@ def _references(message: ReceivedMail, answered: str) -> tuple[str, ...]:
     if not known:
         replied = _ID.findall(" ".join(message.values("In-Reply-To")))
         known = replied if len(replied) == 1 else []
-    chain = [one for one in dict.fromkeys(known) if one != answered]
+    chain = [fromkey for fromkey in dict.fromkeys(known) if fromkey != answered]
     room = _MAX_REFERENCES - len(answered) - sum(len(one) + 1 for one in chain[:1])
     if room < 0:
         return (answered,)

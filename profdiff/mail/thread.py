@@ -32,7 +32,7 @@ from profdiff.mail.letter import Quote
 # A thread of 1,000 mails with patches has some 10 MB.
 _MAX_SIZE = 128 * 2**20
 _MAX_MAILS = 20_000
-_NAMED = 3
+_MAX_NAMES = 3
 _POSTMARK = re.compile(rb"(?m)^From .*\n?")
 _MAX_HEADERS = 256 * 1024
 # Lists refuse mails above some 100 KB; Python's parser takes time for each line times the parts
@@ -75,8 +75,8 @@ class ReceivedMail:
     @property
     def id(self) -> str | None:
         """The Message-ID with its angle brackets, None if the mail has none."""
-        found = re.search(r"<[^<>\s]{1,900}>", self.value("Message-ID"))
-        return found[0] if found else None
+        match = re.search(r"<[^<>\s]{1,900}>", self.value("Message-ID"))
+        return match[0] if match else None
 
     @property
     def date(self) -> datetime:
@@ -172,7 +172,7 @@ class Thread:
         mails = (
             ReceivedMail.of(data[begin:end]) for (_, begin), end in zip(starts, ends, strict=True)
         )
-        messages = [one for one in mails if one and one.id]
+        messages = [mail for mail in mails if mail and mail.id]
         if not messages:
             raise InputError(
                 f"{name} is not an mbox: none of its mails has a Message-ID and headers smaller "
@@ -190,8 +190,8 @@ class Thread:
         known = {(one.id or "").strip("<>"): one for one in self.messages}
         if bare in known:
             return known[bare]
-        near = difflib.get_close_matches(bare[:500], list(known)[:1000], _NAMED, 0.3)
-        told = ", ".join(ascii(one)[1:-1] for one in near or list(known)[:_NAMED])
+        near = difflib.get_close_matches(bare[:500], list(known)[:1000], _MAX_NAMES, 0.3)
+        told = ", ".join(ascii(one)[1:-1] for one in near or list(known)[:_MAX_NAMES])
         raise InputError(
             f"--reply-to {bare[:200]!a}: not among the {len(self.messages):,} mails of "
             f"{self.name}; it has {told}"

@@ -33,9 +33,9 @@ from profdiff.topics.types.measure import Accesses, access, added, difference
 from profdiff.topics.types.sentences import changed_most
 from profdiff.views.blame import Blame
 
-_MOST = 8
+_MAX_ROWS = 8
 # Prose is not to have words that are longer than a line.
-_LONGEST = 60
+_MAX_WORD = 60
 _MEANS = {
     UNKNOWN: "?: not certain",
     ABOUT: "~: at least the sign is certain",
@@ -85,8 +85,8 @@ def parts(accesses: Accesses, label: str, at: str) -> list[Part]:
         title="",
         kernels=[base, label],
         ops=ops,
-        rows=differ[:_MOST],
-        sums=_sums(accesses, differ[:_MOST]),
+        rows=differ[:_MAX_ROWS],
+        sums=_sums(accesses, differ[:_MAX_ROWS]),
     )
     there = signs(shape)
     means = "".join(f"; {means}" for sign, means in _MEANS.items() if sign in there)
@@ -95,7 +95,7 @@ def parts(accesses: Accesses, label: str, at: str) -> list[Part]:
         f"{' per op' if ops else ''}{means}):"
     )
     words = changed_most(accesses, kernel, ops).split()
-    said = " ".join(units.shorten(word, _LONGEST) for word in words)
+    said = " ".join(units.shorten(word, _MAX_WORD) for word in words)
     return [Prose(said), *map(table, drawn(shape, title, WIDTH))]
 
 
@@ -242,7 +242,9 @@ def _notes(lines: Lines, rows: Sequence[SharingRow], labels: list[str]) -> Itera
     for row in rows:
         most = max((sum(one.misses) for one in lines.missing(row)), default=0)
         functions = lines.missed_in(row, LEAST * most)
-        named = list(dict.fromkeys(units.shorten(one, _MAX_LINE_NAME) for one in functions))
+        named = list(
+            dict.fromkeys(units.shorten(function, _MAX_LINE_NAME) for function in functions)
+        )
         told = [f"missed by {units.few(named, 2)}"] if named else []
         told += [words for label in labels if (words := _beside(lines, row, label))]
         if told:
@@ -254,6 +256,6 @@ def _beside(lines: Lines, row: SharingRow, label: str) -> str:
     kernel = lines.labels.index(label)
     line, least = row.sums[kernel].largest, LEAST * lines.ops[kernel]
     fields = [one for one in (line.fields if line else []) if sum(one.loads + one.stores) >= least]
-    names = dict.fromkeys(lines.title(*one.named) for one in fields if one.named)
-    others = [units.shorten(one, _MAX_LINE_NAME) for one in names if one != lines.data(row)]
+    names = dict.fromkeys(lines.title(*field.named) for field in fields if field.named)
+    others = [units.shorten(name, _MAX_LINE_NAME) for name in names if name != lines.data(row)]
     return f"on {label} its line also has {units.few(others, _BESIDE)}" if others else ""

@@ -19,8 +19,8 @@ from profdiff.api.suite import Parts, Suite, open_recording
 from profdiff.base import program, units
 from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.terminal import cleaned
-from profdiff.collectors.kernels.arguments import parse_arguments
 from profdiff.collectors.kernels.kinds.machine import Machine
+from profdiff.collectors.kernels.kinds.registry import parse_arguments
 from profdiff.mcp.folder import Folder
 from profdiff.reports.form import Layout, ReportOptions
 from profdiff.reports.topics import TOPICS, TopicOptions
@@ -166,11 +166,13 @@ class Tools:
             raise InputError("session: the name of a new folder, NAME.profdiff")
         if place.exists():
             raise InputError(f"{units.printable(session)} is there already: name another one")
-        for one in parse_arguments(kernels):
+        for argument in parse_arguments(kernels):
             # The command would run on the machine itself, or a Makefile would.
-            if isinstance(one.spec, Machine) or one.spec.is_built:
-                raise InputError(f"{one.label}: name a kernel that is built, and boots in a guest")
-        words = [f"--kernel={one}" for one in kernels] + ([f"--ops={ops}"] if ops else [])
+            if isinstance(argument.spec, Machine) or argument.spec.is_built:
+                raise InputError(
+                    f"{argument.label}: name a kernel that is built, and boots in a guest"
+                )
+        words = [f"--kernel={kernel}" for kernel in kernels] + ([f"--ops={ops}"] if ops else [])
         with TemporaryFile() as said:
             done = await anyio.run_process(
                 program.command("record", *words, "-o", str(place), "--", *command),

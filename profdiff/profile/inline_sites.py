@@ -102,7 +102,9 @@ def inlining(comparison: Comparison) -> Inlining:
             inside = np.flatnonzero(ran & found.inlined)
             below = found.row[found.tree.parent[inside]]
             columns = found.copy[inside], found.row[inside], below
-            for _, function, caller in set(zip(*(one.tolist() for one in columns), strict=True)):
+            for _, function, caller in set(
+                zip(*(column.tolist() for column in columns), strict=True)
+            ):
                 copies[function, kernel] += 1
                 into.setdefault(function, set()).add(caller)
         callers.append({function: sorted(rows - {-1}) for function, rows in into.items()})
@@ -156,7 +158,7 @@ def _sizes(
     ran[np.searchsorted(starts, address, side="right") - 1] = 1
     functions = ChainFunctions.of(chains, np.ones(len(chains), np.bool_))
     numbers = comparison.numbers[kernel]
-    rows = np.array([numbers.get(one, -1) for one in functions.functions], np.int64)
+    rows = np.array([numbers.get(function, -1) for function in functions.functions], np.int64)
     rows[rows >= len(comparison.functions)] = -1
     copies = Copies.of(chains, functions, rows)
     wanted = (copies.of_copies(copies.inclusive(ran)) > 0) & (copies.row >= 0) & ~copies.nested

@@ -14,7 +14,7 @@ from profdiff.base.names import meant_file
 from profdiff.collectors.recorded import Recorded
 from profdiff.session.held import TITLES, held
 from profdiff.session.manifest import Kernel
-from profdiff.symbolization import debuginfod
+from profdiff.symbolization import debug_files
 from profdiff.symbolization.running_kernel import running_build_id
 
 _OTHERS = ("an ELF file", "a kernel's image", "a package or an archive", "an archive for an initrd")
@@ -70,7 +70,7 @@ def addresses(recorded: Recorded) -> str:
     rows = rows[np.argsort(-count[rows], kind="stable")][:_TOLD]
     # With KASLR, addresses compare only by where the kernel's text is.
     mappings = places.kernel_mappings or ()
-    text = next((one.offset for one in mappings if one.name.endswith("]_text")), 0)
+    text = next((mapping.offset for mapping in mappings if mapping.name.endswith("]_text")), 0)
     told = []
     for row in rows.tolist():
         address = int(places.address[row])
@@ -89,7 +89,7 @@ def wanted(kernels: Sequence[Kernel]) -> str:
         f"--vmlinux {kernel.label}=ELF (build id {kernel.build_id or 'unknown'})"
         for kernel in kernels
     )
-    more = "" if debuginfod.servers() else ", or set DEBUGINFOD_URLS"
+    more = "" if debug_files.servers() else ", or set DEBUGINFOD_URLS"
     running = running_build_id()
     if running and any(kernel.build_id == running for kernel in kernels):
         more += ", or become root, to whom the running kernel shows its symbols"

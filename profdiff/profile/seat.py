@@ -27,7 +27,7 @@ ROOTS = frozenset(
         *("__libc_start_call_main", "call_init", "generic_start_main", "main", "start_thread"),
         *("clone3", "__clone3", "clone", "__clone"),
         *("ret_from_fork", "kthread"),
-        *(name for one in ARCHITECTURES for name in one.roots),
+        *(name for architecture in ARCHITECTURES for name in architecture.roots),
     )
 )
 
@@ -65,7 +65,7 @@ class Seats:
             return
         stacks, count = comparison.stacks, len(comparison.functions)
         functions = [*comparison.functions, *comparison.unnamed]
-        in_kernel = np.array([one.in_kernel for one in functions], np.bool_)
+        in_kernel = np.array([function.in_kernel for function in functions], np.bool_)
         user = np.where(in_kernel[stacks.function][:, None], 0, comparison.counts)
         own = stacks.total_by_function(user, len(functions))[:count]
         self._totals = np.where(in_kernel[:count, None], comparison.total, own)
@@ -75,7 +75,7 @@ class Seats:
         )
         self._named = np.zeros(count, np.bool_)
         self._named[comparison.rows(side)] = True
-        names = (one.name for one in comparison.functions)
+        names = (function.name for function in comparison.functions)
         self._named &= np.array([name not in ROOTS for name in names], np.bool_)
 
     def seat(self, kernel: int, since: int = 0) -> Seat | None:

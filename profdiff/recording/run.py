@@ -31,7 +31,7 @@ from profdiff.session.session import Session
 from profdiff.symbolization.running_kernel import gnu_build_id
 
 _POLL_SECONDS = 0.05
-_NAMED = 3
+_MAX_NAMES = 3
 # How many waiting runs are searched for one that suits a node.
 _WINDOW = 2_000
 
@@ -285,8 +285,8 @@ def _boot(item: _Active, result: Result) -> str | None:
     if item.pending.kernel.machine is None or "state" not in result.files:
         return None
     text = (item.folder / result.files["state"]).read_text(errors="replace")
-    found = re.search(r"^boot_id ([0-9a-f-]{36})$", text, re.MULTILINE)
-    return found[1] if found else None
+    match = re.search(r"^boot_id ([0-9a-f-]{36})$", text, re.MULTILINE)
+    return match[1] if match else None
 
 
 def _told(session: Session, kernel: m.Kernel, item: _Active, result: Result) -> m.Kernel:
@@ -350,7 +350,7 @@ def outcome(run: m.Run) -> str:
     if run.measured:
         by_clock = run.qemu is not None and run.qemu.virtual_clock
         shown = [one for one in run.measured if one.name != IDLE.name or any(one.values)]
-        told = ", ".join(_measured(one, by_clock) for one in shown[:_NAMED])
+        told = ", ".join(_measured(one, by_clock) for one in shown[:_MAX_NAMES])
         return f"{units.printable(told)} ({run.wall_seconds:.1f} s)"
     return "no counts"
 

@@ -69,7 +69,7 @@ class Planned:
     @property
     def cells(self) -> int:
         """How many cells of it are wanted."""
-        return sum(one.point in self.chosen for one in settings(self.experiment.planned))
+        return sum(setting.point in self.chosen for setting in settings(self.experiment.planned))
 
     def wanted(self, place: PlannedRun) -> bool:
         """Whether a run of the plan is to be made."""

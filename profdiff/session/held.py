@@ -19,7 +19,7 @@ KindName = Literal["architecture", "compiler"]
 # A program's name, which is a folder's, too: gcc-12, clang-19, x86_64-linux-gnu-gcc-4.9. A dot
 # stands between digits only, so that no part has the name of a file of ours.
 _COMPILER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_+-]{0,62}(\.[0-9]{1,8}){0,3}")
-_ARCHITECTURES = [one.arch for one in ARCHITECTURES]
+_ARCHITECTURES = [architecture.arch for architecture in ARCHITECTURES]
 
 
 class PartKind(NamedTuple):
@@ -87,7 +87,7 @@ FOLDERS = ("kernels", "symbols", "workload")
 """The folders of a session, but for those of its runs."""
 _OWN = {*_FILES, *(kind.file for kind in KINDS), *FOLDERS, "runs", ".lock"}
 # As many of a folder's sessions are named in a message.
-_NAMED = 8
+_MAX_NAMES = 8
 _LOOKED_AT = 1_000
 
 
@@ -143,7 +143,7 @@ def one_part(folder: Path) -> str:
     kind = parted_by(folder)
     parts = [entry.name for entry in folder.iterdir() if is_session(entry)]
     known = sorted(filter(kind.knows, parts), key=kind.order) if kind else []
-    told = [str(folder / name) for name in known][:_NAMED]
+    told = [str(folder / name) for name in known][:_MAX_NAMES]
     return f"name one of them: {' or '.join(told)}" if told else "none is recorded yet"
 
 
@@ -165,7 +165,7 @@ def no_session(folder: Path) -> str:
         return f"{folder} is not a session, but {what}: {fix}"
     near = _sessions(folder if what else folder.parent)
     if what and near:
-        return f"{folder} is not a session, but holds some: name {' or '.join(near[:_NAMED])}"
+        return f"{folder} is not a session, but holds some: name {' or '.join(near[:_MAX_NAMES])}"
     missing = f"it has no {MANIFEST}" if what else "there is no such folder"
     meant = did_you_mean(folder.name, {Path(one).name: one for one in near}) if not what else ""
     return f"{folder} is not a session: {missing}" + (
@@ -176,7 +176,7 @@ def no_session(folder: Path) -> str:
 def _sessions(folder: Path) -> list[str]:
     """What is recorded in a folder, in alphabetical order."""
     try:
-        return sorted(str(one) for one in islice(folder.iterdir(), _LOOKED_AT) if held(one))
+        return sorted(str(path) for path in islice(folder.iterdir(), _LOOKED_AT) if held(path))
     except OSError:
         return []
 
@@ -188,7 +188,7 @@ def refuse_several(folder: Path) -> None:
         raise InputError(f"{of_parts(folder)}: {one_part(folder)}")
     if has == "suite":
         parts = sorted(entry.name for entry in folder.iterdir() if is_session(entry))
-        told = " or ".join(str(folder / name) for name in parts[:_NAMED])
+        told = " or ".join(str(folder / name) for name in parts[:_MAX_NAMES])
         told = f", {told}" if told else ""
         raise InputError(f"{folder} holds a suite: name one of its workloads{told}")
 

@@ -116,16 +116,16 @@ class Suite(Recording):
 
     def asks(self, cell: str, workload: SuiteWorkload) -> bool:
         """Whether a cell was asked for."""
-        return any(one.has(cell, workload) for one in self.choices)
+        return any(choice.has(cell, workload) for choice in self.choices)
 
     def asks_of(self, workload: SuiteWorkload) -> bool:
         """Whether some cell of a workload was, whose cells are not known."""
-        return any(one.may_have(workload) for one in self.choices)
+        return any(choice.may_have(workload) for choice in self.choices)
 
     @property
     def shards(self) -> Sequence[str]:
         """The shards that it has, ``I/N``; none where some command asked for all runs."""
-        told = [one.shard for one in self.choices]
+        told = [choice.shard for choice in self.choices]
         return told if all(told) else ()
 
     @property
@@ -160,7 +160,7 @@ class Suite(Recording):
         """Make a folder for the workloads' parts, which are not made. Raises InputError when it
         holds something else, or a workload cannot be in a suite, OSError."""
         refuse_occupied(folder)
-        refuse_names([one.name for one in workloads])
+        refuse_names([workload.name for workload in workloads])
         folder.mkdir(parents=True, exist_ok=True)
         return _save(Suite(folder, name, list(command), list(workloads), list(choices)))
 
@@ -173,11 +173,13 @@ class Suite(Recording):
         """With those of ``more`` that it lacks behind its own; what is told of the others is told
         as ``more`` has it, ``command`` is what made it last, and ``choices`` are asked for, too.
         Raises InputError when a workload cannot be in a suite, OSError."""
-        every = {one.name: one for one in self.workloads} | {one.name: one for one in more}
+        every = {workload.name: workload for workload in self.workloads} | {
+            one.name: one for one in more
+        }
         refuse_names(list(every))
         newest = list(self.command if command is None else command)
         asked = list(self.choices)
-        asked += [one for one in choices if one not in asked]
+        asked += [choice for choice in choices if choice not in asked]
         made = Suite(self.folder, self.name, newest, list(every.values()), asked[-_MOST_CHOICES:])
         before = list(self.workloads), list(self.command), list(self.choices)
         if before == (made.workloads, made.command, made.choices):
@@ -187,7 +189,7 @@ class Suite(Recording):
     def part(self, name: str) -> Path:
         """The folder of one of the workloads, which need not exist yet. Raises InputError when the
         suite has no such workload, SessionError when a link leads out of it."""
-        if name not in (one.name for one in self.workloads):
+        if name not in (workload.name for workload in self.workloads):
             raise InputError(f"{self.folder} has no workload {name}")
         return inside(self.folder, name)
 
@@ -311,7 +313,7 @@ def _decode(path: Path, data: bytes) -> _Content:
         if schema != SCHEMA:
             raise SessionError(f"{path} has schema {schema[:80]!r}, this profdiff reads {SCHEMA}")
         content = msgspec.json.decode(data, type=_Content)
-        refuse_names([one.name for one in content.workloads])
+        refuse_names([workload.name for workload in content.workloads])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InputError) as error:
         raise SessionError(f"{path} is damaged: {error}") from error
     return content
@@ -347,7 +349,9 @@ def located(suite: Suite, cell: str) -> Located:
     """Where a cell of a suite lies. Raises InputError for a name that it does not have."""
     # What stands before a point or a part is the workload, whose session alone is read.
     name = re.split(r"[/@~]", cell)[0]
-    own = replace(suite, workloads=[one for one in suite.workloads if one.name == name])
+    own = replace(
+        suite, workloads=[workload for workload in suite.workloads if workload.name == name]
+    )
     found = cells(own).get(cell)
     if found is None:
         own.sessions()  # what is damaged says so, before its cells are called unknown

@@ -68,10 +68,10 @@ def of_texts(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
         git = git.given(GIT_CEILING_DIRECTORIES=str(folder.resolve().parent))
         # Its exit status says whether there is a difference.
         command = ("diff", "--no-index", *_DIFF, "--", "old", "new")
-        said = git.succeeds(*command, fine=(0, 1))
-    if said is None:
+        output = git.succeeds(*command, fine=(0, 1))
+    if output is None:
         raise InputError("git diff fails on two versions of a source file")
-    return [hunk for hunks in _parsed(said.split(b"\n")).values() for hunk in hunks]
+    return [hunk for hunks in _parsed(output.split(b"\n")).values() for hunk in hunks]
 
 
 def _by_commit(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
@@ -106,7 +106,7 @@ def _parsed(lines: list[bytes]) -> dict[tuple[str, str], list[Hunk]]:
         elif line.startswith(b"+++ "):
             hunks = found.setdefault((old, _side(line[4:])), [])
         elif match := _HUNK.match(line):
-            a, n, b, m = (1 if one is None else int(one) for one in match.groups())
+            a, n, b, m = (1 if group is None else int(group) for group in match.groups())
             # An empty side is named by the line before it.
             first, second = a + (n == 0), b + (m == 0)
             hunks.append(Hunk(range(first, first + n), range(second, second + m)))

@@ -14,7 +14,7 @@ from profdiff.sources.source_line import SourceLine
 # What git blame -C takes for moved: fewer letters and digits together are chance.
 LETTERS = 40
 # What is sought is the first line of its run that says something and stands in few others.
-_LEAST = 8
+_MIN_LETTERS = 8
 _STARTS = 8
 
 Lines = Mapping[str, Sequence[str]]
@@ -36,7 +36,7 @@ def moves(
     for commit in sorted(came.keys() & went.keys()):
         starts: defaultdict[str, list[SourceLine]] = defaultdict(list)
         for here, text in sorted(went[commit].items()):
-            if _letters(text) >= _LEAST:
+            if _letters(text) >= _MIN_LETTERS:
                 starts[text].append(here)
         taken: set[SourceLine] = set()
         done: set[SourceLine] = set()

@@ -58,7 +58,7 @@ def origins(said: bytes) -> Iterator[tuple[int, Origin]]:
 # How often the history is walked again because lines came from a file that nobody asked for.
 _ROUNDS = 3
 # If a commit changes more files than this, the texts tell what it moved.
-_FEW = 200
+_MAX_FILES = 200
 
 
 class Origins(msgspec.Struct, frozen=True):
@@ -95,7 +95,7 @@ class Origins(msgspec.Struct, frozen=True):
             if word in commits:
                 last = word
             sizes[last] = sizes.get(last, -1) + 1
-        return {commit for commit in commits if 0 < sizes.get(commit, 0) <= _FEW}
+        return {commit for commit in commits if 0 < sizes.get(commit, 0) <= _MAX_FILES}
 
     def _traced(self, wanted: Iterable[SourceLine], *, copies: bool) -> dict[SourceLine, Fate]:
         asked: defaultdict[str, set[int]] = defaultdict(set)

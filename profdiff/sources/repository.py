@@ -71,12 +71,12 @@ class Repository(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def tags(self) -> dict[str, str]:
         """The full hash of the commit of each tag."""
-        said = self.git.run(
+        output = self.git.run(
             "for-each-ref",
             "--format=%(refname:lstrip=2)%00%(objectname)%00%(*objectname)",
             "refs/tags",
         )
-        rows = (line.split("\0") for line in said.decode(errors="replace").splitlines())
+        rows = (line.split("\0") for line in output.decode(errors="replace").splitlines())
         return {row[0]: row[2] or row[1] for row in rows if len(row) == 3}
 
     def commits(self, hashes: Iterable[str]) -> dict[str, Commit]:
@@ -84,7 +84,7 @@ class Repository(msgspec.Struct, frozen=True, dict=True):
         asked = sorted(set(hashes))
         if not asked:
             return {}
-        said = self.git.run(
+        output = self.git.run(
             "log",
             "--no-walk=unsorted",
             "--stdin",
@@ -95,7 +95,7 @@ class Repository(msgspec.Struct, frozen=True, dict=True):
             "--no-patch",
             stdin="".join(f"{one}\n" for one in asked).encode(),
         )
-        words = said.decode(errors="replace").split("\0")
+        words = output.decode(errors="replace").split("\0")
         rows = zip(*(words[i::4] for i in range(4)), strict=False)
         return {
             name: Commit(name, subject[:_SUBJECT], author, date)

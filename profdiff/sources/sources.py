@@ -47,10 +47,10 @@ class Folder(msgspec.Struct, frozen=True):
             return []
         try:
             git = Git.open(self.path)
-            said = git.run("ls-tree", "-r", "-z", "HEAD", "--", *sorted(self._read))
+            output = git.run("ls-tree", "-r", "-z", "HEAD", "--", *sorted(self._read))
         except InputError:
             return []
-        known = dict(_objects(said.decode(errors="surrogateescape").split("\0")[:-1]))
+        known = dict(_objects(output.decode(errors="surrogateescape").split("\0")[:-1]))
         return [file for file, name in sorted(self._read.items()) if known.get(file, name) != name]
 
 

@@ -136,8 +136,8 @@ def _paired(
 
 
 def _fork(git: Git, base: str, new: str) -> str:
-    said = git.succeeds("merge-base", base, new)
-    fork = said.decode().strip() if said else ""
+    output = git.succeeds("merge-base", base, new)
+    fork = output.decode().strip() if output else ""
     shallow = git.shallow()
     if shallow:
         ends = git.run("rev-list", "--max-parents=0", new, base, *([f"^{fork}"] if fork else []))

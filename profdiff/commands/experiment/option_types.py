@@ -16,7 +16,7 @@ from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
 
 if TYPE_CHECKING:
-    from profdiff.collectors.kernels.arguments import KernelArgument
+    from profdiff.collectors.kernels.kinds.registry import KernelArgument
     from profdiff.recording.experiment import Experiment
     from profdiff.recording.experiments import Experiments
     from profdiff.recording.schedule import Chosen
@@ -69,7 +69,7 @@ class Names(click.ParamType[list[Architecture]]):
         known = {name: named(name) for name in names}
         for name, one in known.items():
             if one is None:
-                every = ", ".join(one.arch for one in ARCHITECTURES)
+                every = ", ".join(architecture.arch for architecture in ARCHITECTURES)
                 self.fail(f"{name!r} is not an architecture ({every})", param, ctx)
         return list(dict.fromkeys(one for one in known.values() if one))
 
@@ -114,7 +114,7 @@ def asked_kernels(
 ) -> tuple[list[KernelArgument], frozenset[str]]:
     """The kernels of ``--series`` and ``--kernel``, and the labels of those that may lack. Raises
     InputError when there are none."""
-    from profdiff.collectors.kernels.arguments import parse_arguments
+    from profdiff.collectors.kernels.kinds.registry import parse_arguments
     from profdiff.recording.series import Series
 
     text, kernels = options["series"], list(options["kernels"])
@@ -127,7 +127,7 @@ def asked_kernels(
         return every, frozenset(one.label for one in every[1 : len(series)])
     if not kernels:
         raise InputError("no kernel: give --kernel at least twice, or --series BASE..TIP")
-    if again := next((one for one in kernels if kernels.count(one) > 1), None):
+    if again := next((kernel for kernel in kernels if kernels.count(kernel) > 1), None):
         raise InputError(
             f"--kernel {again} is given twice: name another kernel, or --aa N records the base "
             "against itself"

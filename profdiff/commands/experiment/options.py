@@ -102,7 +102,7 @@ def _options() -> list[click.Parameter]:
             "for each.  "
             "[default: what the kernels are for]",
             type=Names(),
-            metavar=f"{'|'.join(one.arch for one in ARCHITECTURES)},...",
+            metavar=f"{'|'.join(architecture.arch for architecture in ARCHITECTURES)},...",
         ),
         _option(
             "--compilers",

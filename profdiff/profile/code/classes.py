@@ -317,6 +317,8 @@ def _functions(comparison: Comparison, kernel: int, addresses: Addresses) -> NDA
     functions = addresses.functions
     number = comparison.numbers[kernel]
     rest = len(comparison.functions) + len(comparison.unnamed)
-    rows = [number.get(one, rest + (not one.in_kernel)) for one in functions.functions]
+    rows = [
+        number.get(function, rest + (not function.in_kernel)) for function in functions.functions
+    ]
     leaf = functions.frames[functions.offsets[1:].astype(np.int64) - 1]
     return np.array(rows, np.int64)[leaf]

@@ -62,7 +62,7 @@ class Marks:
         """``every``: all instructions of the functions that executed, which begin at ``starts``."""
         lines: dict[int, set[SourceLine]] = defaultdict(set)
         columns = statements.address, statements.file, statements.line
-        for address, file, line in zip(*(one.tolist() for one in columns), strict=True):
+        for address, file, line in zip(*(column.tolist() for column in columns), strict=True):
             lines[address].add((statements.files[file], line))
         shown = disassemble(architecture, every.address, every.code)
         known = flows()
@@ -99,25 +99,25 @@ def sure(
 ) -> dict[Copy, int]:
     """How often each copy's statement began, as far as that is certain."""
     sites: dict[tuple[str, SourceLine], set[Frames]] = defaultdict(set)
-    for one in places:
-        if one.copy:
-            symbol, frames, line = one.copy
+    for place in places:
+        if place.copy:
+            symbol, frames, line = place.copy
             sites[symbol, line].add(frames)
     certain, possible = dict[Copy, int](), dict[Copy, int]()
     flowing = list(_flowing(places, architecture))
     conditional = [(one, copy) for one, copy, flow in flowing if flow == "conditional"]
-    falls = {one.address: one.count for one in places}
+    falls = {place.address: place.count for place in places}
     falls |= {one.address: one.count - one.taken for one, _ in conditional}
-    for one in places:
-        for line in marks.lines.get(one.address, set()) & known:
-            there = sites.get((one.symbol, line), {()})
-            around = [site for site in there if one.frames[: len(site)] == site]
+    for place in places:
+        for line in marks.lines.get(place.address, set()) & known:
+            there = sites.get((place.symbol, line), {()})
+            around = [site for site in there if place.frames[: len(site)] == site]
             if not around and len(there) == 1:
                 around = [*there]
             if around:
-                copy = one.symbol, max(around, key=len), line
-                possible[copy] = max(possible.get(copy, 0), one.count)
-                certain[copy] = max(certain.get(copy, 0), marks.began(one, line, falls))
+                copy = place.symbol, max(around, key=len), line
+                possible[copy] = max(possible.get(copy, 0), place.count)
+                certain[copy] = max(certain.get(copy, 0), marks.began(place, line, falls))
     branches = largest((copy, one.count) for one, copy in conditional)
     for copy in possible.keys() & branches.keys():
         certain[copy] = max(certain.get(copy, 0), min(possible[copy], branches[copy]))
@@ -130,14 +130,14 @@ def sure(
 def _flowing(places: list[Place], architecture: str) -> Iterator[tuple[Place, Copy, str]]:
     """The instructions that lead on in one of the ways of ``_LEADS_ON``, and whose line is known;
     and in which way."""
-    address = np.array([one.address for one in places], np.uint64)
-    code = np.array([one.code for one in places], np.uint8).reshape(-1, 16)
+    address = np.array([place.address for place in places], np.uint64)
+    code = np.array([place.code for place in places], np.uint8).reshape(-1, 16)
     known = flows()
-    for one, number in zip(
+    for place, number in zip(
         places, disassemble(architecture, address, code).flow.tolist(), strict=True
     ):
-        if one.copy and known[number] in _LEADS_ON:
-            yield one, one.copy, known[number]
+        if place.copy and known[number] in _LEADS_ON:
+            yield place, place.copy, known[number]
 
 
 def largest(counts: Iterable[tuple[Copy, int]]) -> dict[Copy, int]:

@@ -38,7 +38,9 @@ class Functions:
     def numbers(self, kernel: int, functions: Sequence[Function]) -> NDArray[np.int64]:
         """Those of a kernel's own functions."""
         own = self._rows[kernel]
-        return np.array([self._number(own.get(one), one) for one in functions], np.int64)
+        return np.array(
+            [self._number(own.get(function), function) for function in functions], np.int64
+        )
 
     def _number(self, row: int | None, function: Function) -> int:
         if row is not None:
@@ -93,18 +95,18 @@ def counted(
     """All kernel accesses of the runs that stand for the kernels. ``accesses``: by kernel."""
     found = Cells(Functions(comparison), len(accesses))
     adding = _Adding(found)
-    for kernel, one in enumerate(accesses):
-        maker = KeyMaker(one, fold_folios=fold_folios)
+    for kernel, access in enumerate(accesses):
+        maker = KeyMaker(access, fold_folios=fold_folios)
         found.layouts.append(maker.layouts)
         found.ran.append(set())
         for part in picked_counts(comparison, kernel):
             counts = _Counts.of(found.functions, kernel, part)
             for column in (counts.inner, counts.site, counts.outer):
                 found.ran[kernel].update(distinct(column[counts.mine]).tolist())
-            _add(adding, kernel, counts, one, maker)
+            _add(adding, kernel, counts, access, maker)
             bits = _classes(comparison, part.addresses.executed[counts.mine])
             rest = adding.key(Key("unresolved", reason=NOT_COVERED))
-            for store, place in _not_covered(counts, one, bits):
+            for store, place in _not_covered(counts, access, bits):
                 adding.add(Cell(store, rest, None, *counts.functions(place)), kernel, counts, place)
     return found
 

@@ -101,8 +101,8 @@ class Overlaps:
 
 def _same_size(cells: Cells, type_: str, path: str, member: str) -> bool:
     """Whether a field is as large as a type, if both are known on some kernel."""
-    fields = {one.field_size(type_, path) for one in cells.layouts} - {None}
-    types = {one.sizes[member] for one in cells.layouts if one.sizes.get(member)}
+    fields = {layout.field_size(type_, path) for layout in cells.layouts} - {None}
+    types = {layout.sizes[member] for layout in cells.layouts if layout.sizes.get(member)}
     return not fields or not types or not fields.isdisjoint(types)
 
 
@@ -181,7 +181,7 @@ class Guard:
         cells = self._cells
         if self._certain(own):
             counts = [sum(one) for one in zip(*map(cells.counts, own), strict=True)]
-            return [Interval(one - counts[0], one - counts[0]) for one in counts[1:]]
+            return [Interval(count - counts[0], count - counts[0]) for count in counts[1:]]
         near = self._near(own, whole=whole)
         bounds = self._bounds(row, own, self._candidates(row, own, near, whole=whole))
         base_low, base_high = bounds.low[0], bounds.high[0]

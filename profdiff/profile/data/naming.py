@@ -38,7 +38,7 @@ WORDS: Mapping[str, str] = {
 """By kind of what is on the stack, and by reason of what is unresolved."""
 
 # So many other names of a place are named.
-_NAMED = 2
+_MAX_NAMES = 2
 
 
 def title(
@@ -54,7 +54,7 @@ def title(
         name = f"{owner}{'.' if first and not first.startswith('[') else ''}{first}"
     name += "".join(f" = {path or '(whole)'}" for path in also)
     if alternatives:
-        name += f" | {units.few(alternatives, _NAMED, ' | ', ' | ')}"
+        name += f" | {units.few(alternatives, _MAX_NAMES, ' | ', ' | ')}"
     return units.printable(name)
 
 

@@ -152,7 +152,7 @@ class DataTable:
 
 
 def _largest(counts: Sequence[int]) -> tuple[int, int]:
-    return -max(abs(one - counts[0]) for one in counts), -max(map(abs, counts))
+    return -max(abs(count - counts[0]) for count in counts), -max(map(abs, counts))
 
 
 def _order(row: DataRow) -> tuple[object, ...]:

@@ -121,8 +121,8 @@ class TypeFields(msgspec.Struct, frozen=True):
 
 def array_of(path: str) -> str:
     """The outermost array that a path leads into, "" for none."""
-    found = _ARRAY.match(path)
-    return found[0] if found else ""
+    match = _ARRAY.match(path)
+    return match[0] if match else ""
 
 
 def types_of(accesses: DataAccesses) -> dict[str, TypeFields]:
@@ -191,8 +191,8 @@ class AccessedType(msgspec.Struct, frozen=True):
 
 def accessed_types(kernels: Sequence[Accessed | None]) -> list[AccessedType]:
     """Those of all kernels, the most accessed first."""
-    known = [None if one is None else types_of(one.accesses) for one in kernels]
-    seen = [_Seen.of(one) for one in kernels]
+    known = [None if kernel is None else types_of(kernel.accesses) for kernel in kernels]
+    seen = [_Seen.of(kernel) for kernel in kernels]
     names = dict.fromkeys(name for one in seen for name in one.types)
     found = []
     for name in names:
@@ -245,7 +245,7 @@ class _Seen(msgspec.Struct, frozen=True):
 
 
 def _type(name: str, layouts: list[TypeFields | None], seen: Sequence[_OfType]) -> AccessedType:
-    there = [one for one in layouts if one is not None]
+    there = [layout for layout in layouts if layout is not None]
     by_name: dict[str, set[str]] = {}
     for path in dict.fromkeys(path for one in seen for path in one.counts):
         # Where one kernel has a struct, and another one field.
@@ -268,12 +268,12 @@ def _order(field: AccessedField) -> tuple[int, str]:
 def _places(
     field: str, layouts: Sequence[TypeFields | None], seen: Sequence[_OfType]
 ) -> list[FieldPlace | None]:
-    found = [None if one is None else one.place(field) for one in layouts]
+    found = [None if layout is None else layout.place(field) for layout in layouts]
     array = array_of(field)
     if not array:
         return found
     # Of arrays, what was accessed: as far behind their start on each kernel.
-    starts = [None if one is None else one.place(array) for one in layouts]
+    starts = [None if layout is None else layout.place(array) for layout in layouts]
     within = [
         (offset - start.bit_offset, size)
         for start, one in zip(starts, seen, strict=True)

@@ -49,13 +49,13 @@ class AccessedVariable:
 def accessed_variables(kernels: Sequence[Accessed | None]) -> list[AccessedVariable]:
     """Those of all kernels, the most accessed first. Variables of one name are left out: nothing
     tells which is which."""
-    placed = [{} if one is None else _placed(one.accesses) for one in kernels]
-    counts = [{} if one is None else _counts(one) for one in kernels]
+    placed = [{} if kernel is None else _placed(kernel.accesses) for kernel in kernels]
+    counts = [{} if kernel is None else _counts(kernel) for kernel in kernels]
     found = []
-    for name in dict.fromkeys(name for one in counts for name in one):
+    for name in dict.fromkeys(name for count in counts for name in count):
         places = [one.get(name) for one in placed]
         if any(places):
-            found.append(AccessedVariable(name, [one.get(name, 0) for one in counts], places))
+            found.append(AccessedVariable(name, [count.get(name, 0) for count in counts], places))
     return sorted(found, key=lambda one: (-max(one.counts), one.name))
 
 

@@ -44,7 +44,7 @@ def symbols(kallsyms: bytes, names: Collection[str]) -> dict[str, list[int]]:
     for address, symbol in line.findall(kallsyms):
         name, suffix = fold(symbol.decode())
         start = int(address, 16)
-        if name in names and start >= KERNEL_HALF and not any(one in suffix for one in _PARTS):
+        if name in names and start >= KERNEL_HALF and not any(part in suffix for part in _PARTS):
             found.setdefault(name, []).append(start)
     return {name: places for name, places in found.items() if len(places) <= _MOST_CLONES}
 
@@ -234,8 +234,8 @@ def _spread(every: Sequence[NDArray[np.int64]], picked: int) -> Spread:
 
 
 def _version(release: str | None) -> Version | None:
-    found = _VERSION.match(release or "")
-    return (int(found[1]), int(found[2])) if found else None
+    match = _VERSION.match(release or "")
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def _code(session: Session, run: Run, addresses: Addresses) -> Chains | None:

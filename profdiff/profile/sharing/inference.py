@@ -71,7 +71,7 @@ def led_by_calls(
     that led there. ``_raw_spin_lock`` takes all locks, but few of them on one line."""
     calls: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
     columns = (lines.hold_line, lines.hold_taken, lines.hold_released, lines.hold_call)
-    for line, taken, released, call in zip(*(one.tolist() for one in columns), strict=True):
+    for line, taken, released, call in zip(*(column.tolist() for column in columns), strict=True):
         # What is released is what was taken.
         calls[line, taken].add(call)
         calls[line, released].add(call)
@@ -107,8 +107,10 @@ def _only(said: Said, given: _Given) -> Said:
     """The same of these objects alone, if its function is given what it accesses."""
     if not said.origins:
         return said
-    kept = tuple(one for one in said.origins if any(_near(one, call) for call in given.origins))
-    found = all(any(_near(one, call) for one in said.origins) for call in given.origins)
+    kept = tuple(
+        origin for origin in said.origins if any(_near(origin, call) for call in given.origins)
+    )
+    found = all(any(_near(origin, call) for origin in said.origins) for call in given.origins)
     return said._replace(origins=kept, whole=given.whole and found)
 
 

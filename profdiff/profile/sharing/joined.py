@@ -105,10 +105,10 @@ class Renames:
             lambda: ([], [])
         )
         for side, numbers in enumerate((base - there, there - base)):
-            for one in sorted(numbers):
-                function = self._functions[one]
+            for number in sorted(numbers):
+                function = self._functions[number]
                 if function.file and not function.reason:
-                    by_file[function.object, function.file][side].append(one)
+                    by_file[function.object, function.file][side].append(number)
         found: dict[int, int] = {}
         for gone, came in by_file.values():
             near = [(old, new) for old in gone for new in came if self._is_near(old, new)]

@@ -55,12 +55,14 @@ class Variables:
         strings = accesses.strings
         self._names = [strings[name] for name in accesses.global_name.tolist()]
         sections = [strings[name] for name in accesses.global_section.tolist()]
-        self._of_cpus = np.array([one == PER_CPU for one in sections], np.bool_)
+        self._of_cpus = np.array([section == PER_CPU for section in sections], np.bool_)
         # Addresses of the kernel's half are negative; sums wrap as addresses do.
         self._starts = accesses.global_address.view(np.int64)
         sizes = accesses.global_size.astype(np.int64)
         self._ends = self._starts + np.maximum(sizes, 1)
-        every = sorted(votes, key=lambda one: (one.address, one.said.symbol, one.said.offset or 0))
+        every = sorted(
+            votes, key=lambda vote: (vote.address, vote.said.symbol, vote.said.offset or 0)
+        )
         self._load(every, cpus)
 
     def _load(self, votes: Iterable[Vote], cpus: int) -> None:
@@ -179,9 +181,9 @@ class Programs:
         if not address or not self._sections:
             return USER_MEMORY
         for parts in (self._variables, self._sections):
-            for one in parts:
-                if one.start <= address < one.end:
-                    return Name("user-memory", one.program, one.variable)
-        if any(one.end <= address < one.end + _HEAP for one in self._sections):
+            for part in parts:
+                if part.start <= address < part.end:
+                    return Name("user-memory", part.program, part.variable)
+        if any(section.end <= address < section.end + _HEAP for section in self._sections):
             return Name("user-memory", "heap")
         return Name("user-memory", "mapped")

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from profdiff.base.errors import ProfdiffError
+from profdiff.base.terminal import short
 from profdiff.collectors import records
-from profdiff.collectors.messages import short
 from profdiff.collectors.recorder import Running
 from profdiff.recording.cluster import node
 from profdiff.recording.cluster.errand import Errand, Left, unpack

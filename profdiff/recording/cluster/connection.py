@@ -20,9 +20,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from profdiff.base.bounded import read
 from profdiff.base.errors import InputError, MissingError
+from profdiff.base.terminal import last_line
 from profdiff.collectors.kernels.address import Address, parse_address
 from profdiff.collectors.machine.run import connection_message, ssh_command
-from profdiff.collectors.messages import last_line
 from profdiff.recording.cluster.quiet import quiet
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class Where:
                 )
             return Where(local=int(rest), dashboard=dashboard)
         if kind == "ssh" and not rest.startswith("//"):
-            hosts = tuple(_host(text, one) for one in rest.split(","))
+            hosts = tuple(_host(text, word) for word in rest.split(","))
             return Where(hosts=hosts, dashboard=dashboard)
         address = _from_file(text) if text.endswith(".json") else text
         if not _ADDRESS.fullmatch(address):

@@ -87,7 +87,7 @@ def _folders(program: Path) -> Iterable[Path]:
 
 
 # What a run may leave in all, many times what one does.
-_MOST = 1 << 30
+_MAX_BYTES = 1 << 30
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 
 
@@ -162,8 +162,8 @@ def packed(folder: Path, without: set[str]) -> dict[str, bytes]:
         if path.name in without or path.is_symlink() or not path.is_file():
             continue
         total += path.stat().st_size
-        if total > _MOST:
-            raise InputError(f"the run left more than {_MOST >> 20} MiB")
+        if total > _MAX_BYTES:
+            raise InputError(f"the run left more than {_MAX_BYTES >> 20} MiB")
         found[path.name] = zlib.compress(path.read_bytes(), 1)
     return found
 

@@ -53,7 +53,7 @@ class Store:
 
     def lacking(self, digests: Iterable[str]) -> list[str]:
         """Those of ``digests`` that are not here."""
-        return [one for one in digests if not self._path(one).is_file()]
+        return [digest for digest in digests if not self._path(digest).is_file()]
 
     def keep(self, digest: str, data: bytes) -> None:
         """Keep ``data``. Raises InputError when they are not of ``digest``, OSError."""

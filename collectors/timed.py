@@ -60,7 +60,7 @@ class Timed(Collector):
         return settings
 
     def preview(self, given: Mapping[str, Any]) -> list[str]:
-        from profdiff.collectors.timed.sample import told
+        from profdiff.collectors.workload.metrics import told
 
         sample = given["metric_sample"]
         return told(sample, given["metrics"]) if sample else []
