@@ -64,6 +64,10 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
     return names
 
 
+def _table(name: str, rows: str) -> Callable[..., Any]:
+    return works_on(name, held=["session"], is_flag=True, help=f"Add a table of {rows}.")
+
+
 @command()
 @click.argument("session", required=False, type=_FILE, shell_complete=complete.sessions)
 @_option(
@@ -145,27 +149,13 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
     help="Put the checklist of what maintainers ask for into the mail, instead of showing it here.",
 )
 @_option("--attach", "folded|svg", "Attach the difference as text/plain.", ["session"], type=_KINDS)
-@works_on(
-    "--types",
-    held=["session"],
-    is_flag=True,
-    help="Add a table of the fields and variables that a kernel accesses more or less often. Exact "
-    "counts only.",
-)
-@works_on(
+@_table("--types", "fields and variables that a kernel accesses more or less often: exact counts")
+@_table(
     "--sharing",
-    held=["session"],
-    is_flag=True,
-    help="Add a table of the data whose cache lines change hands between vCPUs. A mail about runs "
-    "with --collector sharing alone has it anyway.",
+    "the data whose cache lines change hands between vCPUs. A mail about runs with --collector "
+    "sharing alone has it anyway",
 )
-@works_on(
-    "--inventory",
-    held=["session"],
-    is_flag=True,
-    help="Add a table of the kinds of instructions that a kernel executes more or less often: "
-    "returns, locked ones, jumps. Exact counts only.",
-)
+@_table("--inventory", "kinds of instructions that run more or less often: exact counts")
 @_option("--top", "N", "Show at most N functions.", type=_TOP, default=8, show_default=True)
 def mail(
     session: Path | None,

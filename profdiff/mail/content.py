@@ -141,6 +141,7 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
         "functions": _functions(findings, kernel, wishes.top),
         "events": topics.events_section(findings, kernel, _where(findings, kernel)),
         "inventory": topics.items_section(wishes.inventory, kernel, _where(findings, kernel)),
+        "prices": topics.costs_section(findings, kernel),
         "accesses": _accesses(findings, kernel, wishes.types),
         "sharing": Section("", []) if alone else lines,
         "suspects": topics.suspects_section(None if bisected else wishes.blame),

@@ -1,6 +1,6 @@
 """What a letter says of single topics: the data that a kernel accesses more or less often than the
-base, events that changed by more than the instructions, kinds of instructions, the suspects of
-blame, and the lines that change hands between vCPUs."""
+base, events that changed by more than the instructions, kinds of instructions and what they would
+cost, the suspects of blame, and the lines that change hands between vCPUs."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
@@ -8,6 +8,8 @@ from typing import Any, Literal, NamedTuple
 from msgspec.structs import replace
 
 from profdiff.base import units
+from profdiff.base.errors import InputError
+from profdiff.collectors.calibration.prices import Prices
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.sharing import SharingRow
@@ -25,6 +27,7 @@ from profdiff.shapes.selected import selected
 from profdiff.shapes.table import ABOUT, UNKNOWN, Cell, by_kernel, of_row, tabulate
 from profdiff.topics.events import sentences as events
 from profdiff.topics.inventory.measure import Inventory
+from profdiff.topics.inventory.prices import ALONE, PricedInventory
 from profdiff.topics.inventory.sentences import sentence
 from profdiff.topics.inventory.shapes import items
 from profdiff.topics.registry import TOPICS
@@ -146,6 +149,19 @@ def items_section(inventory: Inventory | None, label: str, at: str) -> Section:
 _MAX_SUSPECTS = 4
 # The smallest part of the delta; nobody looks below it.
 _MIN_SHARE = 0.01
+
+
+def costs_section(findings: Findings, label: str) -> Section:
+    """What the change that would cost most costs at the prices that the session carries; nothing
+    where it has none, or no exact counts."""
+    if not isinstance(findings.prices, Prices):
+        return Section("", [])
+    try:
+        priced = PricedInventory(Inventory(findings), findings.prices)
+    except InputError:
+        return Section("", [])
+    told = priced.sentence(priced.inventory.labels.index(label))
+    return Section("", [Prose(f"{told} {ALONE}")] if told else [])
 
 
 def suspects_section(blame: Blame | None) -> Section:

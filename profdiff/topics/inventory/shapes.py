@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from profdiff.base import units
+from profdiff.collectors.calibration.prices import Prices
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics import Verdict
@@ -25,6 +26,7 @@ from profdiff.shapes.table import (
 )
 from profdiff.topics.inventory.loops import Loop, loops
 from profdiff.topics.inventory.measure import Inventory, ItemRow
+from profdiff.topics.inventory.prices import PricedInventory
 from profdiff.topics.inventory.sentences import sentences
 
 # Functions of each item that readers see.
@@ -46,17 +48,20 @@ _LEGEND = (
 def section(findings: Findings) -> Section:
     """Raises InputError where nothing is known."""
     inventory = Inventory(findings)
+    prices = findings.prices if len(inventory.labels) > 1 else None
+    priced = PricedInventory(inventory, prices) if isinstance(prices, Prices) else None
     return Section(
         name="inventory",
         title="Inventory",
-        sentences=sentences(inventory),
+        sentences=[*sentences(inventory), *(priced.sentences() if priced else ())],
         tables=[
             items(inventory),
+            *([priced.table()] if priced else ()),
             _functions(inventory),
             _loops(inventory),
             _code(inventory, findings.session),
         ],
-        notes=_notes(inventory),
+        notes=[*_notes(inventory), *([prices] if isinstance(prices, str) else ())],
     )
 
 
