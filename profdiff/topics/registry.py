@@ -1,19 +1,25 @@
 """The topics that have tables, in the order of a report."""
 
+import re
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import NamedTuple
 
 from profdiff.base.errors import InputError
+from profdiff.evidence.conditions.condition import Changes
 from profdiff.evidence.findings import Findings
+from profdiff.shapes import rows
 from profdiff.shapes.table import Section
 
 
 class Topic(NamedTuple):
-    """``about``: what it shows, for the list of topics."""
+    """``about``: what it shows, for the list of topics. ``counts``: what conditions can name
+    besides its tables."""
 
     name: str
     about: str
+    counts: tuple[str, ...] = ()
 
     def section(self, findings: Findings) -> Section:
         """What it shows of a session. Raises InputError where nothing can be known of it, and
@@ -22,16 +28,40 @@ class Topic(NamedTuple):
         build: Callable[[Findings], Section] = module.section
         return build(findings)
 
+    def changes(self, findings: Findings, name: str) -> Changes:
+        """Those of one of its ``counts``, or of its tables. Raises as ``section`` does."""
+        if name not in self.counts:
+            return partial(rows.changes, self.section(findings), findings.results.labels)
+        module = import_module(f"profdiff.topics.{self.name}.shapes")
+        build: Callable[[Findings], Changes] = module.changes
+        return build(findings)
+
 
 TOPICS = {
     topic.name: topic
     for topic in (
-        Topic("events", "how often events happened in the kernel"),
+        Topic("events", "how often events happened in the kernel", ("events",)),
         Topic("idle", "for how long vCPUs idled, and what gave way to that"),
         Topic("probes", "what --probe read"),
         Topic("traces", "how long calls of traced functions took"),
     )
 }
+
+TYPES = Topic(
+    "types", "which fields and variables the kernel loads and stores", ("loads", "stores")
+)
+SHARING = Topic(
+    "sharing", "which data lies in cache lines that change hands", ("transfers", "misses")
+)
+_EVERY = (*TOPICS.values(), TYPES, SHARING)
+#: What conditions can name of topics, besides their tables.
+NAMES = tuple(dict.fromkeys(name for topic in _EVERY for name in (topic.name, *topic.counts)))
+
+
+def topic_of(name: str) -> Topic | None:
+    """The topic that has a table, or a count, of a condition's name."""
+    first = re.split(r"[-.]", name)[0]
+    return next((one for one in _EVERY if name in one.counts or first == one.name), None)
 
 
 def sections(findings: Findings) -> list[Section]:

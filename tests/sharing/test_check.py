@@ -53,6 +53,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("transfers:file.f_pos > +0", 125, "recycled, so transfers depend on the schedule"),
         ("transfers:file.f_cound > +0", 125, "no kernel is known to have file.f_cound; did you"),
         ("transfers:mm_struct > +0", 125, "no kernel is known to have mm_struct"),
+        ("sharing-lines.transfers > +189", 1, "130 to 320"),
+        ("sharing-lines.transfers > +1.9/op", 0, "1.30 to 3.20 per op"),
+        ('sharing-transfers:"user memory" > +99', 1, "0 to 100"),
     ],
 )
 def test_conditions(recorded: Path, condition: str, status: int, due: str) -> None:

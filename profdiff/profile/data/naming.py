@@ -67,3 +67,8 @@ def of_row(row: DataRow, by: By) -> str:
         return title(row.kind, type_, row.symbol, [])
     lines = [line for line in row.lines if line is not None]
     return of_line(row.kind, type_, row.symbol, lines[0] if lines else None)
+
+
+def is_within(path: str, field: str) -> bool:
+    """Whether a path is a field, or leads into it."""
+    return path == field or path.startswith((f"{field}.", f"{field}["))
