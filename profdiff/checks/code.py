@@ -10,18 +10,21 @@ from msgspec.structs import replace
 
 from profdiff.base import units
 from profdiff.base.errors import InputError
-from profdiff.base.near import suggesting
+from profdiff.base.names import suggesting
 from profdiff.checks.names import INLINED, LAYOUT, SIZE
 from profdiff.evidence.conditions.condition import Condition, MeasuredChange
 from profdiff.evidence.conditions.measured_change import of_counts
 from profdiff.evidence.findings import Findings
 from profdiff.profile.code.classes import class_names
-from profdiff.profile.code.size import CodeSizes, code_sizes
 from profdiff.profile.comparison import Comparison, Side
-from profdiff.profile.data_layout.accessed import AllAccessed, accessed
-from profdiff.profile.data_layout.type_fields import FieldPlace
-from profdiff.profile.data_layout.types import AccessedType, accessed_types
-from profdiff.profile.inlining import Inlining, inlining
+from profdiff.profile.data.type_layout import (
+    AccessedType,
+    AllAccessed,
+    FieldPlace,
+    accessed,
+    accessed_types,
+)
+from profdiff.profile.inline_sites import CodeSizes, Inlining, code_sizes, inlining
 
 _NO_COUNTS = "only exact counts tell what is accessed: record with --collector exact"
 _MAX_NAMES = 3

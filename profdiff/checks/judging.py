@@ -36,8 +36,8 @@ from profdiff.evidence.statistics import Verdict
 from profdiff.profile.function_identity import fold
 from profdiff.profile.sharing.recorded import has_lines
 from profdiff.profile.sharing.runs import NOT_RECORDED
+from profdiff.session.held import ARCHITECTURE, PartKind
 from profdiff.session.inlines import folded, told
-from profdiff.session.kinds import ARCHITECTURE, PartKind
 from profdiff.topics.registry import NAMES, SHARING, Topic, topic_of
 
 # By part, "" where there is one only: what was found at each setting.

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from profdiff.base.errors import InputError
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.evidence.conditions.condition import (
     CHANGED,
     EXAMPLE,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from profdiff.base.errors import InputError
-from profdiff.base.near import suggesting
+from profdiff.base.names import suggesting
 from profdiff.evidence.conditions.condition import Condition, MeasuredChange
 from profdiff.evidence.difference import AbsentError, Difference, summed
 from profdiff.evidence.statistics.rule import Verdict

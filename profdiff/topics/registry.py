@@ -14,11 +14,14 @@ from profdiff.shapes.table import Section
 
 
 class Topic(NamedTuple):
-    """``about``: what it shows, for the list of topics. ``counts``: what conditions can name
+    """``about``: what it shows, for the list of topics. ``of_code``: it decodes all instructions,
+    which takes long. ``sides``: whose instructions it tells. ``counts``: what conditions can name
     besides its tables."""
 
     name: str
     about: str
+    of_code: bool = False
+    sides: str = "the kernel alone"
     counts: tuple[str, ...] = ()
 
     def section(self, findings: Findings) -> Section:
@@ -40,7 +43,8 @@ class Topic(NamedTuple):
 TOPICS = {
     topic.name: topic
     for topic in (
-        Topic("events", "how often events happened in the kernel", ("events",)),
+        Topic("events", "how often events happened in the kernel", counts=("events",)),
+        Topic("inventory", "how often each kind of instruction ran", True, "both sides, in --csv"),
         Topic("idle", "for how long vCPUs idled, and what gave way to that"),
         Topic("probes", "what --probe read"),
         Topic("traces", "how long calls of traced functions took"),
@@ -48,12 +52,17 @@ TOPICS = {
 }
 
 TYPES = Topic(
-    "types", "which fields and variables the kernel loads and stores", ("loads", "stores")
+    "types",
+    "which fields and variables the kernel loads and stores",
+    counts=("loads", "stores"),
 )
 SHARING = Topic(
-    "sharing", "which data lies in cache lines that change hands", ("transfers", "misses")
+    "sharing",
+    "which data lies in cache lines that change hands",
+    counts=("transfers", "misses"),
 )
-_EVERY = (*TOPICS.values(), TYPES, SHARING)
+# Conditions name items of the inventory without its tables, in which an item has several rows.
+_EVERY = (*(topic for topic in TOPICS.values() if not topic.of_code), TYPES, SHARING)
 #: What conditions can name of topics, besides their tables.
 NAMES = tuple(dict.fromkeys(name for topic in _EVERY for name in (topic.name, *topic.counts)))
 
@@ -64,10 +73,13 @@ def topic_of(name: str) -> Topic | None:
     return next((one for one in _EVERY if name in one.counts or first == one.name), None)
 
 
-def sections(findings: Findings) -> list[Section]:
-    """What all topics show of a session; those of which nothing is known are left out."""
+def sections(findings: Findings, *, of_code: bool) -> list[Section]:
+    """What all topics show of a session; those of which nothing is known are left out, and without
+    ``of_code`` those that decode all instructions."""
     found = []
     for topic in TOPICS.values():
+        if topic.of_code and not of_code:
+            continue
         try:
             section = topic.section(findings)
         except InputError:

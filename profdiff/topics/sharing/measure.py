@@ -7,14 +7,14 @@ from typing import Literal, NamedTuple
 
 from profdiff.base import units
 from profdiff.base.errors import InputError
-from profdiff.base.near import suggesting
+from profdiff.base.names import suggesting
 from profdiff.evidence.conditions.condition import Condition, MeasuredChange
 from profdiff.evidence.difference import AbsentError, summed
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.sharing import Reads, SharingRow, SharingTable
 from profdiff.evidence.statistics.rule import Verdict
 from profdiff.profile.data import naming
-from profdiff.profile.function_title import title
+from profdiff.profile.function_identity import title
 from profdiff.profile.sharing.locks import Lock
 from profdiff.profile.sharing.names import Name
 from profdiff.profile.sharing.runs import NOT_RECORDED, chosen, lines_at, nearest

@@ -6,19 +6,18 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from profdiff.base.errors import InputError
-from profdiff.base.near import suggesting
+from profdiff.base.names import suggesting
 from profdiff.evidence.conditions.condition import Condition, MeasuredChange
 from profdiff.evidence.difference import AbsentError, Difference, summed
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics.rule import Verdict
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.data import naming
-from profdiff.profile.data.functions import Functions
+from profdiff.profile.data.cells import Functions
 from profdiff.profile.data.keys import Group
-from profdiff.profile.data.known import NOT_EXACT
 from profdiff.profile.data.pairing import By
-from profdiff.profile.data.table import DataRow, DataTable, FunctionPart
-from profdiff.profile.function_title import title
+from profdiff.profile.data.table import NOT_EXACT, DataRow, DataTable, FunctionPart
+from profdiff.profile.function_identity import title
 
 # Kinds of rows that conditions name.
 _NAMED = ("field", "variable", "stack-variable")
