@@ -12,7 +12,7 @@ from profdiff.evidence.conditions.condition import (
     WITHOUT_BOUND,
     Condition,
 )
-from profdiff.profile.code.classes import CLASSES
+from profdiff.profile.code.classes import CLASSES, ITEMS
 from profdiff.profile.events.table import by_name
 
 #: What a condition can name of a function's code, beside classes of instructions.
@@ -96,7 +96,9 @@ def _check_code(condition: Condition, code: Collection[str]) -> None:
     if name in code:
         return
     if any(one in code for one in CLASSES):
-        raise InputError(f"no {name!r} branches were recorded: record the session again")
+        if ITEMS[name].kind:
+            raise InputError(f"{name!r} is an instruction of another architecture")
+        raise InputError(f"the recording does not tell {name!r}: record the session again")
     raise InputError(
         f"nothing is known of {name!r}: only exact counts tell which instructions ran; record with "
         "--collector exact"

@@ -159,6 +159,13 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
     help="Add a table of the data whose cache lines change hands between vCPUs. A mail about runs "
     "with --collector sharing alone has it anyway.",
 )
+@works_on(
+    "--inventory",
+    held=["session"],
+    is_flag=True,
+    help="Add a table of the kinds of instructions that a kernel executes more or less often: "
+    "returns, locked ones, jumps. Exact counts only.",
+)
 @_option("--top", "N", "Show at most N functions.", type=_TOP, default=8, show_default=True)
 def mail(
     session: Path | None,
@@ -187,6 +194,7 @@ def mail(
     attach: Literal["folded", "svg"] | None,
     types: bool,
     sharing: bool,
+    inventory: bool,
     top: int,
     **given: Sequence[str],
 ) -> None:
@@ -238,6 +246,7 @@ def mail(
         checklist=checklist,
         blame=None if told.is_joint else _suspects(told.findings, repo, (base, new), about),
         types=content.accessed_types(told.findings) if types else None,
+        inventory=content.executed_items(told.findings) if inventory else None,
         sharing=None if told.is_joint else content.shared_lines(told.findings, wanted=sharing),
     )
     there = there.with_more(

@@ -1,6 +1,6 @@
 """What a letter says of single topics: the data that a kernel accesses more or less often than the
-base, events that changed by more than the instructions, the suspects of blame, and the lines that
-change hands between vCPUs."""
+base, events that changed by more than the instructions, kinds of instructions, the suspects of
+blame, and the lines that change hands between vCPUs."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
@@ -24,6 +24,9 @@ from profdiff.shapes import table as shapes
 from profdiff.shapes.selected import selected
 from profdiff.shapes.table import ABOUT, UNKNOWN, Cell, by_kernel, of_row, tabulate
 from profdiff.topics.events import sentences as events
+from profdiff.topics.inventory.measure import Inventory
+from profdiff.topics.inventory.sentences import sentence
+from profdiff.topics.inventory.shapes import items
 from profdiff.topics.registry import TOPICS
 from profdiff.topics.sharing import sentences as sharing
 from profdiff.topics.sharing.measure import LEAST, Lines
@@ -123,6 +126,20 @@ def events_section(findings: Findings, label: str, at: str) -> Section:
     own = TOPICS["events"].section(findings).tables[0]
     blocks = changed(own, label, f"Events of the kernel that changed{at}", _MAX_EVENTS, WIDTH)
     return Section("", list[Part](map(table, blocks)))
+
+
+def items_section(inventory: Inventory | None, label: str, at: str) -> Section:
+    """The item that changed by much more than the instructions, and those that cost more than
+    others of which it is certain that they changed; all items where none of those did."""
+    if inventory is None or label not in inventory.labels[1:]:
+        return Section("", [])
+    every = items(inventory)
+    costly = [row for row in every.rows if row[every.index("costly")]]
+    title = f"Kinds of instructions that changed{at}"
+    blocks = changed(replace(every, rows=costly), label, title, _MAX_EVENTS, WIDTH)
+    blocks = blocks or changed(every, label, title, _MAX_EVENTS, WIDTH)
+    words = sentence(inventory, label)
+    return Section("", [*([Prose(words)] if words else []), *map(table, blocks)])
 
 
 # With the line above, five lines.
