@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profdiff.base.errors import InputError
+from profdiff.checks.names import CODE, check_names
 from profdiff.evidence.conditions.condition import (
     Condition,
     Judgement,
@@ -15,7 +16,6 @@ from profdiff.evidence.conditions.condition import (
     Outcome,
     exit_status,
 )
-from profdiff.evidence.conditions.names import CODE, check_names
 
 NAN = math.nan
 NAMES = st.text(st.characters(exclude_characters='"'), min_size=1, max_size=30).filter(

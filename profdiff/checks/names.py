@@ -1,9 +1,9 @@
 """Whether a session has what a condition names."""
 
-import difflib
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterable
 
 from profdiff.base.errors import InputError
+from profdiff.base.names import did_you_mean
 from profdiff.evidence.conditions.condition import (
     CHANGED,
     EXAMPLE,
@@ -13,52 +13,32 @@ from profdiff.evidence.conditions.condition import (
     Condition,
 )
 from profdiff.profile.code.classes import CLASSES, ITEMS
-from profdiff.profile.events.table import events
-from profdiff.profile.function_identity import fold
+from profdiff.profile.events.table import by_name
 
 #: What a condition can name of a function's code, beside classes of instructions.
 SIZE, INLINED = "size", "inlined"
 CODE = (*CLASSES, SIZE, INLINED)
-#: What a condition can name of types, and of accesses to them.
+#: What it can name of where types lie.
 LAYOUT, LINES = "layout", "lines"
-LOADS, STORES = "loads", "stores"
-DATA = (LAYOUT, LINES, LOADS, STORES)
-#: What it can name of lines of the cache that change hands, and of the data in them.
-TRANSFERS, MISSES = "transfers", "misses"
-SHARING = (TRANSFERS, MISSES)
-#: What names an event of the kernel.
+#: What it can name of the kernel.
 EVENTS = "events"
+#: What it can name of both code and data.
+ACCESSES = ("loads", "stores")
 
 
-def about_data(
-    condition: Condition,
-    metrics: Collection[str],
-    functions: Collection[str],
-    is_accessed: Callable[[str], bool],
-) -> bool:
-    """Whether a condition is about data, and not about code or a metric of that name. A function's
-    name has no dot but in what compilers append; ``TYPE.FIELD`` has one. ``is_accessed``: whether a
-    type or variable is."""
+def check_row(condition: Condition) -> None:
+    """Raises InputError for a condition on a row of a table, or on a type, that cannot be judged.
+    Whether there is such a row, only the recording tells."""
     name, what = condition.metric, condition.what
-    if name in metrics or name not in DATA:
-        return False
-    if name in (LAYOUT, LINES):
-        return True
-    if not condition.function or what in functions:
-        return False
-    return "." in fold(what)[0] or is_accessed(what)
-
-
-def check_data(condition: Condition) -> None:
-    """Raises InputError for a condition about data that cannot be judged. Whether a type or field
-    is known, only the recording tells."""
-    name, what = condition.metric, condition.what
-    type_, dot, field = what.partition(".")
-    whole = name != LAYOUT and not dot
-    if not condition.function or not type_ or not (whole or field):
-        wanted = "TYPE" if name == LINES else "TYPE.FIELD"
-        raise InputError(f"condition '{condition}' names no data: write {name}:{wanted}")
-    if name == LINES and dot:
+    if name in (LAYOUT, LINES, *ACCESSES):
+        parts = what.split(".", 1)
+        if not condition.function or not all(parts) or (name == LAYOUT and len(parts) == 1):
+            wanted = "TYPE" if name == LINES else "TYPE.FIELD"
+            raise InputError(f"condition '{condition}' names no data: write {name}:{wanted}")
+    if name == EVENTS and what not in by_name():
+        meant = did_you_mean(what, [*by_name()]) or f"one of {', '.join(by_name())}"
+        raise InputError(f"condition '{condition}' names no event: {meant}")
+    if name == LINES and "." in what:
         raise InputError(f"condition '{condition}': {name} works only on a whole type")
     if condition.inclusive:
         raise InputError(f"condition '{condition}': write {name}:{what}")
@@ -69,35 +49,16 @@ def check_data(condition: Condition) -> None:
         raise InputError(f"condition '{condition}': a number of lines is not per op: use no unit")
 
 
-def check_sharing(condition: Condition) -> None:
-    """Raises InputError for a condition about lines that change hands that cannot be judged."""
-    name, what = condition.metric, condition.what
-    if condition.inclusive:
-        raise InputError(f"condition '{condition}': write {name}:{what}")
-    if condition.operator in WITHOUT_BOUND:
-        raise InputError(f"condition '{condition}': write it like '{name}:{what} > +0'")
-
-
-def check_events(condition: Condition) -> None:
-    """Raises InputError, with near matches, for a condition that names no event of the kernel."""
-    name, what = condition.metric, condition.what
-    known = [one.name for one in events()]
-    if what not in known:
-        near = difflib.get_close_matches(what, known, n=3)
-        meant = f"did you mean {' or '.join(near)}?" if near else f"one of {', '.join(known)}"
-        raise InputError(f"condition '{condition}' names no event: {meant}")
-    if condition.inclusive or condition.operator in WITHOUT_BOUND:
-        raise InputError(f"condition '{condition}': write it like '{name}:{what} > +0'")
-
-
 def check_names(
     condition: Condition,
     metrics: Collection[str],
     functions: Collection[str],
     code: Collection[str] = (),
+    topics: Collection[str] = (),
 ) -> None:
     """Raises InputError, with near matches, for a metric or function that is not known. ``code``:
-    those of ``CODE`` that the session tells; a metric of that name comes before them."""
+    those of ``CODE`` that the session tells; a metric of that name comes before them. ``topics``:
+    other names that a condition can begin with."""
     name, what = condition.metric, condition.what
     if name in metrics or name not in CODE:
         if name not in metrics and name == "total" and what in functions:
@@ -105,7 +66,10 @@ def check_names(
         if (whole := f"{name}:{what}") in metrics:
             raise InputError(f"metric {whole!r} has a colon: write it in double quotes")
         if name not in metrics:
-            raise InputError(_unknown("metric", name, metrics))
+            every = [*metrics, *CODE, LAYOUT, LINES, *topics]
+            unknown = _unknown("metric", name, every)
+            measured = "" if "; did" in unknown else ", ".join(map(repr, sorted(metrics)))
+            raise InputError(f"{unknown}; measured: {measured}" if measured else unknown)
         if condition.operator in WITHOUT_BOUND:
             raise InputError(f"condition '{condition}' has no bound: write it like {EXAMPLE}")
     else:
@@ -141,11 +105,6 @@ def _check_code(condition: Condition, code: Collection[str]) -> None:
     )
 
 
-def _unknown(kind: str, name: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(
-        name, [*known, *((*CODE, LAYOUT, LINES, EVENTS) if kind == "metric" else ())], n=3
-    )
-    meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-    if kind == "metric" and not near:
-        meant = f"; measured: {', '.join(map(repr, sorted(known)))}"
-    return f"no {kind} {name!r} was measured{meant}"
+def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    names = {one: repr(one) for one in known}
+    return "; ".join(filter(None, [f"no {kind} {name!r} was measured", did_you_mean(name, names)]))
