@@ -207,7 +207,7 @@ def mail(
         )
     own = draft.own_address(sender)
     there, quoted = _recipients(thread, reply_to, quote, own)
-    commands = _regzbot(regzbot, is_reply=thread is not None)
+    commands = trailers.regzbot_commands(regzbot, is_reply=thread is not None)
     recording, at = find(session, cell, at, ["session", "parts"])
     if repo is None and (base or new):
         raise InputError("--base and --new say what to blame: name the git repository with --repo")
@@ -295,19 +295,6 @@ class _Told:
         one = LazyFindings.of(session, at).findings
         letter, boxes = partial(content.letter, one), partial(content.boxes, one)
         return _Told(session, one, one, letter, boxes, is_joint=False)
-
-
-def _regzbot(texts: Sequence[str], *, is_reply: bool) -> list[str]:
-    """The commands to the tracker of regressions. Raises InputError."""
-    from profdiff.mail import trailers
-
-    commands = [trailers.regzbot(text) for text in texts]
-    if not is_reply and any(text.startswith("#regzbot ^") for text in commands):
-        raise InputError(
-            "--regzbot ^introduced makes the parent mail the report: name the thread with "
-            "--thread, or write 'introduced'"
-        )
-    return commands
 
 
 def _introduced(bisection: "Bisection | None", recording: "Opened") -> str:

@@ -6,6 +6,7 @@ Formats: Documentation/process/submitting-patches.rst ("Describe your changes", 
 
 import difflib
 import re
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from profdiff.base.errors import InputError
@@ -91,3 +92,14 @@ def _check_url(option: str, value: str) -> None:
             f"{option}: {shown(value)} is not a URL: write https://..., as in "
             "https://lore.kernel.org/r/MESSAGE-ID/"
         )
+
+
+def regzbot_commands(texts: Sequence[str], *, is_reply: bool) -> list[str]:
+    """The commands to the tracker of regressions. Raises InputError."""
+    commands = [regzbot(text) for text in texts]
+    if not is_reply and any(text.startswith("#regzbot ^") for text in commands):
+        raise InputError(
+            "--regzbot ^introduced makes the parent mail the report: name the thread with "
+            "--thread, or write 'introduced'"
+        )
+    return commands
