@@ -10,6 +10,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange
 from profdiff.views.kernels import state
 from profdiff.views.kernels.machine import machine
+from profdiff.views.results.recording import TIME_SIGN
 
 
 def basis(findings: Findings, largest: LargestChange | None) -> str:
@@ -27,7 +28,9 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
     else:
         return ""
     each = "one boot" if boots == 1 else f"{boots:,} boots"
-    limits = "This says nothing about time, cycles or caches, nor about other configs."
+    limits = (
+        f"This says nothing about time, cycles or caches, nor about other configs: {TIME_SIGN}."
+    )
     if registry.collector(collector).kind == TRANSFERRED:
         what = "Transfers of cache lines are counted from every access to memory"
         limits = (

@@ -13,6 +13,7 @@ import pytest
 from support import ROOT, need_kernel, need_program
 
 from profdiff.collectors.kernels.kinds.registry import parse
+from profdiff.views.results import recording
 
 FOLDER = ROOT / "examples/retrodiction"
 
@@ -118,6 +119,27 @@ def test_the_interval_of_a_proportion() -> None:
         (1, 29, 0.0061, 0.1718),
     ]:
         assert retrodiction.wilson(hits, cases) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_reports_and_documents_have_the_same_numbers() -> None:
+    """Those of the page's table, whose rows have a yes or a no where time has a sign."""
+    page = (ROOT / "docs/retrodiction.md").read_text()
+    signs = []
+    for name, rest in re.findall(r"(?m)^\| \*\*(\S+)\*\* \|(.*)\|$", page):
+        differs, time, instructions, sign, *each = (cell.strip(" *") for cell in rest.split("|"))
+        assert differs == retrodiction.comparison(PAIRS[name]) and len(each) == 2
+        assert sign or abs(float(time.rstrip("%"))) < 100 * retrodiction.PUBLISHED
+        # A sign that agrees is that of the two changes.
+        assert sign != "yes" or time[0] == instructions[0]
+        if retrodiction.group(PAIRS[name]) == "one thread":
+            signs.append(sign)
+    agreeing, published = signs.count("yes"), signs.count("yes") + signs.count("no")
+    assert (agreeing, published) == (recording.AGREEING, recording.PUBLISHED)
+    told = f"n {agreeing} of {published} published cases, the sign of instructions was"
+    assert f"I{told} that of time" in page
+    assert f"I{told} [that of time](docs/retrodiction.md)" in (ROOT / "README.md").read_text()
+    assert f"i{told} that of time" in recording.TIME_SIGN
+    assert f"| one thread | instructions | {agreeing} of {published} (" in page
 
 
 @pytest.mark.build
