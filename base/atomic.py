@@ -1,8 +1,10 @@
-"""Files and folders that are written whole or not at all."""
+"""Files and folders that are written whole or not at all, exchanged, or kept once on the disk."""
 
 import contextlib
+import ctypes
 import errno
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -105,3 +107,41 @@ def remove_unfinished(folder: Path) -> None:
         for path in folder.glob(f".*{_UNFINISHED}"):
             if stat.S_ISREG(path.lstat().st_mode):
                 path.unlink()
+
+
+def link_or_copy(source: Path, path: Path) -> None:
+    """Make ``path``, which does not exist, the file ``source``: a second name of it, or a copy
+    where the file system has no such thing. Never for a user's file: who writes into one changes
+    the other. Raises OSError."""
+    try:
+        # Not of what a link leads to.
+        os.link(source, path, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:
+        with source.open("rb") as file, open_atomic(path, durable=False) as copy:
+            shutil.copyfileobj(file, copy)
+
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Let two folders of one file system change names, at once where it can do that
+    (renameat2(2)), else one after the other. Raises OSError; both are then as they were."""
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    names = os.fsencode(one), os.fsencode(other)
+    if call and call(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0:
+        return
+    if call and ctypes.get_errno() not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(one))
+    aside = one.with_name(f"{one.name}.aside")
+    one.rename(aside)
+    try:
+        other.rename(one)
+    except OSError:
+        aside.rename(one)
+        raise
+    aside.rename(other)

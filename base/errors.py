@@ -10,7 +10,7 @@ from profdiff.base.terminal import printable
 _FIRST, _LAST = 700, 250
 _DIGITS = re.compile(r"\d[\d,]{59,}")
 _SHOWN_DIGITS = 20
-_LONGEST = 500
+_MAX_TEXT = 500
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """What the system says of a full disk."""
 
@@ -78,5 +78,5 @@ def told(error: BaseException) -> str:
         return text
     if isinstance(error, MemoryError):
         return "this machine has not enough memory for that"
-    what = f"{type(error).__name__}: {error}"[:_LONGEST]
+    what = f"{type(error).__name__}: {error}"[:_MAX_TEXT]
     return f"a defect of profdiff, please report it with its trace (profdiff --debug): {what}"

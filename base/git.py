@@ -90,8 +90,8 @@ class Git:
         """The same without the filters and merge drivers that the configuration names: files are
         taken as they are, and merged as text. For what adds, checks out or merges files. Raises
         InputError for a name that git's command line cannot override."""
-        said = self.succeeds("config", "--name-only", "-z", "--get-regexp", _DRIVERS) or b""
-        names = dict.fromkeys(said.decode(errors="surrogateescape").split("\0")[:-1])
+        output = self.succeeds("config", "--name-only", "-z", "--get-regexp", _DRIVERS) or b""
+        names = dict.fromkeys(output.decode(errors="surrogateescape").split("\0")[:-1])
         if len(names) > _MOST_DRIVERS or sum(map(len, names)) > _MOST_WORDS:
             raise InputError(
                 f"{self.shown}: its configuration names {len(names):,} filters and merge drivers, "
@@ -125,8 +125,8 @@ class Git:
 
     def shallow(self) -> frozenset[str]:
         """Commits whose parents a shallow clone left out."""
-        said = self.run("rev-parse", "--path-format=absolute", "--git-path", "shallow")
-        path = Path(said.decode(errors="surrogateescape").rstrip("\n"))
+        output = self.run("rev-parse", "--path-format=absolute", "--git-path", "shallow")
+        path = Path(output.decode(errors="surrogateescape").rstrip("\n"))
         try:
             return frozenset(read(path, _SHALLOW).decode(errors="replace").split())
         except FileNotFoundError:
@@ -134,8 +134,8 @@ class Git:
 
     def setting(self, name: str) -> list[str]:
         """The values of a path in the configuration."""
-        said = self.succeeds("config", "--type=path", "-z", "--get-all", name) or b""
-        values = said.decode(errors="surrogateescape").split("\0")[:-1]
+        output = self.succeeds("config", "--type=path", "-z", "--get-all", name) or b""
+        values = output.decode(errors="surrogateescape").split("\0")[:-1]
         # An empty one takes back those before it.
         return values[len(values) - values[::-1].index("") if "" in values else 0 :]
 
@@ -188,7 +188,7 @@ class Git:
         """The words with which git is started; whoever starts it gives it ``environment()``."""
         folder = ["--git-dir", str(self.top)] if self.bare else []
         settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
-        settings += [word for one in self.more_settings for word in ("-c", one)]
+        settings += [word for setting in self.more_settings for word in ("-c", setting)]
         always = [
             "--no-pager",
             "--no-optional-locks",

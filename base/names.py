@@ -1,7 +1,10 @@
-"""Names in little room: cut so that those of one table never look alike."""
+"""Names: cut to fit a table so that no two look alike, and what a mistyped one was meant to be."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
 
 from profdiff.base.units import shorten, width
 
@@ -76,3 +79,22 @@ def _last(text: str, columns: int) -> str:
     while width(text[start:]) > columns:
         start += 1
     return text[start:]
+
+
+# As many files of a folder a name is looked for among.
+_MAX_FILES = 1_000
+
+
+def did_you_mean(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
+    """``did you mean A or B?``, the nearest first; "" if nothing is near. In a mapping, the keys
+    are compared and the values are said."""
+    said = known if isinstance(known, Mapping) else {one: one for one in known}
+    near = get_close_matches(name[:200], said, n=3)
+    return f"did you mean {' or '.join(said[one] for one in near)}?" if near else ""
+
+
+def meant_file(path: Path) -> str:
+    """As ``did_you_mean``, of what is in the folder of a ``path`` that is not there. Raises
+    OSError."""
+    names = [one.name for one in islice(path.parent.iterdir(), _MAX_FILES)]
+    return did_you_mean(path.name, {name: str(path.parent / name) for name in names})

@@ -1,4 +1,7 @@
-"""Files that a user names: where a name leads, and files that are written all or not at all."""
+"""Files that a user names: where a name leads, and files that are written all or not at all.
+
+Where a path leads that a user writes.
+"""
 
 import contextlib
 import errno
@@ -162,3 +165,12 @@ def _about(path: Path, error: OSError) -> OSError:
     if error.errno == errno.ENOENT and not folder.is_dir():
         why = f"there is no folder {folder}"
     return OSError(error.errno, why, str(named if named in path.parents else path))
+
+
+def place_of(path: str) -> Path:
+    """Where ``path`` leads; ``~nobody/`` is a folder's name. A shell leaves ``~`` behind = as it
+    is."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)

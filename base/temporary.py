@@ -20,7 +20,7 @@ from profdiff.base.errors import FULL, MissingError
 _LOCK = ".profdiff-lock"
 _TRIES = 16
 # A disk with less is full.
-_ROOM = 1 << 20
+_MIN_FREE = 1 << 20
 
 
 @contextlib.contextmanager
@@ -67,7 +67,7 @@ def _advising(folder: Path) -> Iterator[None]:
 
 
 def _is_full(folder: Path) -> bool:
-    return shutil.disk_usage(folder).free < _ROOM
+    return shutil.disk_usage(folder).free < _MIN_FREE
 
 
 def remove_left(place: Path) -> None:

@@ -3,6 +3,8 @@
 Names, paths and messages come from strangers: whatever is printed goes through here, so that none
 of it moves a cursor, changes a colour or reorders a line. ``profdiff.base.console`` is the same
 for what rich draws.
+
+What guests, machines and programs said, made fit for a line of ours.
 """
 
 import contextlib
@@ -12,6 +14,7 @@ import sys
 import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple, TextIO
 
 # How wide a text is that goes to no terminal.
@@ -181,3 +184,25 @@ def _naming(stream: TextIO) -> Iterator[None]:
     except OSError as error:
         name = "standard output" if stream is sys.stdout else "standard error"
         raise OSError(error.errno, error.strerror, name) from error
+
+
+_MAX_LINE = 200
+_END = 64 << 10
+
+
+def short(text: str) -> str:
+    """``text`` printable, and not too long for a line."""
+    return printable(text[:_MAX_LINE])
+
+
+def last_line(data: bytes) -> str:
+    """The last line that is not blank; "" if there is none."""
+    lines = data[-_END:].decode(errors="replace").splitlines()
+    return short(next((line.strip() for line in reversed(lines) if line.strip()), ""))
+
+
+def read_end(path: Path, most: int = _END) -> bytes:
+    """The last ``most`` bytes of the file, whatever its length. Raises OSError."""
+    with path.open("rb") as file:
+        file.seek(max(file.seek(0, 2) - most, 0))
+        return file.read(most)

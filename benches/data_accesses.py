@@ -21,8 +21,7 @@ from profdiff.base.cache import symbol_cache
 from profdiff.profile.runs import recorded
 from profdiff.profile.session_symbols import architecture_of, kernel_symbols
 from profdiff.session.session import Session
-from profdiff.symbolization.data_accesses import DataAccesses
-from profdiff.symbolization.kernel_accesses import kernel_accesses
+from profdiff.symbolization.data_accesses import DataAccesses, kernel_accesses
 from profdiff.symbolization.places import KERNEL_HALF, Places
 
 INSTRUCTIONS = 12_000

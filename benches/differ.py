@@ -20,7 +20,7 @@ from profdiff.reports.page import html
 from profdiff.reports.text import session
 from profdiff.session import manifest as m
 from profdiff.symbolization.chains import Chains
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 
 FUNCTIONS = 20_000
 SECONDS_PER_MILLION = 10

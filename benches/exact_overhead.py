@@ -22,7 +22,7 @@ from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.exact.entry import Exact
 from profdiff.collectors.guest import initramfs
 from profdiff.collectors.guest.boot import Boot
-from profdiff.collectors.guest.channel import MEMBERS
+from profdiff.collectors.guest.delivery import MEMBERS
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.run import GuestRun
 from profdiff.collectors.kernels.kinds.registry import parse

@@ -21,7 +21,7 @@ from pathlib import Path
 from profdiff.collectors.kernels.build import build
 from profdiff.collectors.kernels.building.job import BuildJob
 from profdiff.collectors.kernels.building.kept import kept_kernels
-from profdiff.collectors.kernels.building.unused import remove_unused
+from profdiff.collectors.kernels.building.slots import remove_unused
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.git_spec import GitSpec
 

@@ -22,7 +22,7 @@ from profdiff.reports.page import html
 from profdiff.reports.text import session as text
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 
 SECONDS_PER_20_000 = 5.0
 MOST_TIMES = 20

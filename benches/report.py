@@ -28,7 +28,7 @@ _END = """
 import sys
 from pathlib import Path
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.commands.record.command import conclude
+from profdiff.commands.record import conclude
 from profdiff.reports import forms
 from profdiff.session.session import Session
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from profdiff.base.errors import InputError, MissingError
-from profdiff.base.home import place_of
+from profdiff.base.outputs import place_of
 from profdiff.collectors.architecture import ARCHITECTURES
 
 # What Debian and its relatives call the package that holds a program.
@@ -18,7 +18,11 @@ _PACKAGES = {
     "c++": "g++",
     "ld": "binutils",
     "objcopy": "binutils",
-} | {name: package for one in ARCHITECTURES for name, package in one.packages.items()}
+} | {
+    name: package
+    for architecture in ARCHITECTURES
+    for name, package in architecture.packages.items()
+}
 # Likewise, of programs that are workloads, or run them.
 _SAME = (
     "bash bc bonnie++ dash dbench fio fish gawk gcc git hyperfine iozone3 iperf3 jq make memcached "

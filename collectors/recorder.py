@@ -13,9 +13,8 @@ from profdiff.collectors import records
 from profdiff.collectors.architecture import host
 from profdiff.collectors.collector import Collector, Options
 from profdiff.collectors.guest.agent import agent
-from profdiff.collectors.guest.boot import NO_VARIATION, Boot, Variation
-from profdiff.collectors.guest.channel import MEMBERS
-from profdiff.collectors.guest.delivery import Delivery, room_for
+from profdiff.collectors.guest.boot import NO_VARIATION, Boot, Variation, VariedState
+from profdiff.collectors.guest.delivery import MEMBERS, Delivery, room_for
 from profdiff.collectors.guest.initramfs import (
     build,
     guest_resources,
@@ -27,7 +26,6 @@ from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.result import Left, Result, guest_files, take_files, too_few_cpus
 from profdiff.collectors.guest.run import GuestRun
 from profdiff.collectors.guest.saving import FAILS_BOOTED_TOO, NotBooted, Places, SavedMachine
-from profdiff.collectors.guest.varied_state import VariedState
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.machine.run import MachineRun, workload_there
 from profdiff.collectors.workload.workload import PreparedWorkload

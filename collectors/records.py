@@ -1,4 +1,5 @@
-"""What a run says of itself, in the words of the session's manifest (``docs/session.md``)."""
+"""What a run says of itself, and what its kernel was built from, in the words of the session's
+manifest (``docs/session.md``)."""
 
 from typing import Annotated, Literal
 
@@ -155,3 +156,27 @@ class Measured(Part, frozen=True, kw_only=False):
     values: Annotated[list[Number], msgspec.Meta(min_length=1, max_length=10_000)]
     counted_part: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
     scheduled: bool = False
+
+
+class BuiltFrom(Part, frozen=True):
+    """``repository``: the folder, absolute and without links. ``commit``: of the revision, or
+    of a work tree its HEAD; ``described``: what ``git describe`` calls it. ``built``: the commit
+    that was really built, which is ``commit`` or was made of it with the changes; ``tree``: its
+    tree. ``dirty``: of a work tree with changes that nobody committed. ``patches``: file names and
+    subjects; ``reverted``: commits. ``config``: where the config is from. ``compiler``: the first
+    line that it says of its version. ``lost``: options that are not as the config asked for them,
+    ``CONFIG_X=y``: the source does not have them so."""
+
+    repository: Text
+    commit: Commit
+    described: Text
+    subject: Text
+    tree: Commit
+    built: Commit
+    dirty: bool = False
+    patches: list[Text] = msgspec.field(default_factory=list)
+    reverted: list[Commit] = msgspec.field(default_factory=list)
+    config: Text = ""
+    compiler: Text = ""
+    arch: Text = ""
+    lost: list[Text] = msgspec.field(default_factory=list)

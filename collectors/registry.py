@@ -10,13 +10,13 @@ import click
 
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.collector import Collector
-from profdiff.collectors.contention.entry import Contention
+from profdiff.collectors.contention import Contention
 from profdiff.collectors.exact.entry import Exact
 from profdiff.collectors.perf.entry import Imported, Perf
 from profdiff.collectors.probe.entry import Probe
 from profdiff.collectors.sharing.entry import Sharing
 from profdiff.collectors.stat.entry import Stat
-from profdiff.collectors.timed.entry import Timed
+from profdiff.collectors.timed import Timed
 from profdiff.collectors.trace.entry import Trace
 
 # The first that can record in a place is taken where none is named.

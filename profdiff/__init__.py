@@ -8,8 +8,8 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from profdiff.api.parts import Parts as Parts
     from profdiff.api.session import Session as Session
+    from profdiff.api.suite import Parts as Parts
     from profdiff.api.suite import Suite as Suite
     from profdiff.api.table import Table as Table
     from profdiff.base.errors import ProfdiffError as ProfdiffError
@@ -18,7 +18,7 @@ __version__ = "0.1.0"
 
 # What else it offers, and where that is: loaded when it is asked for.
 _PLACES = {
-    "Parts": "profdiff.api.parts",
+    "Parts": "profdiff.api.suite",
     "ProfdiffError": "profdiff.base.errors",
     "Session": "profdiff.api.session",
     "Suite": "profdiff.api.suite",
@@ -33,7 +33,7 @@ def open(folder: str | PathLike[str]) -> "Session | Parts | Suite":  # noqa: A00
     a newer schema."""
     from pathlib import Path
 
-    from profdiff.api.opening import open_recording
+    from profdiff.api.suite import open_recording
 
     return open_recording(Path(folder))
 

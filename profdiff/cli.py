@@ -13,7 +13,7 @@ import click
 from profdiff import __version__
 from profdiff.base import program, terminal
 from profdiff.base.errors import ProfdiffError, in_line, told
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.commands import COMMANDS
 
 # NumPy's BLAS, which nothing here uses, starts a thread for each processor, and they spin.

@@ -11,9 +11,15 @@ import msgspec
 from profdiff.base.atomic import write_atomic
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import MissingError
-from profdiff.symbolization import debuginfod
-from profdiff.symbolization.debug_files import by_build_id, debug_file, kept_by_perf
-from profdiff.symbolization.elf_file import build_id_of, is_elf, is_unreadable
+from profdiff.symbolization import debug_files
+from profdiff.symbolization.debug_files import (
+    build_id_of,
+    by_build_id,
+    debug_file,
+    is_elf,
+    is_unreadable,
+    kept_by_perf,
+)
 
 VDSO = "[vdso]"
 DELETED = " (deleted)"
@@ -54,7 +60,7 @@ class Binaries(msgspec.Struct, frozen=True):
         if build_id and path.startswith("/"):
             found = kept_by_perf(build_id) or by_build_id(build_id, self.root)
             name = path.rsplit("/", 1)[-1]
-            return found or debuginfod.find(build_id, "executable", name) or reason
+            return found or debug_files.find(build_id, "executable", name) or reason
         return reason
 
     def elf_files(self) -> dict[str, Path]:

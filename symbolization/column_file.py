@@ -160,7 +160,7 @@ class Record(msgspec.Struct, frozen=True):
                 lines = texts(columns[name])
                 values[name] = lines[0] if kind is str else lines[name in cls.EMPTY :]
         for name, inner in _records(cls).items():
-            mine = {f"{name}_{one}": one for one in inner.dtypes()}
+            mine = {f"{name}_{dtype}": dtype for dtype in inner.dtypes()}
             values[name] = inner.of_columns(
                 {one: columns[column] for column, one in mine.items() if column in columns}
             )

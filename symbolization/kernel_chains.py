@@ -121,20 +121,20 @@ class KernelSymbols(msgspec.Struct, frozen=True):
         cache: Path | None,
     ) -> None:
         """Modules by their mappings alone, which begin with the module's .text."""
-        for one in mappings:
-            name = module_name(one.name.rsplit("/", 1)[-1].strip("[]"))
+        for mapping in mappings:
+            name = module_name(mapping.name.rsplit("/", 1)[-1].strip("[]"))
             file = self.module_file(name)
-            if file is None or one.name.startswith(_KERNEL_MAPPING):
+            if file is None or mapping.name.startswith(_KERNEL_MAPPING):
                 continue
-            avma, end = addresses[where], one.start + one.length
-            inside = (avma >= np.uint64(one.start)) & (avma < np.uint64(end))
+            avma, end = addresses[where], mapping.start + mapping.length
+            inside = (avma >= np.uint64(mapping.start)) & (avma < np.uint64(end))
             inside &= merge.reason[where] == OUTSIDE_TEXT
             index = opened(merge, file, name, cache) if inside.any() else None
             if index is None:
                 continue
             text = next((section for section in index.sections() if section[0] == ".text"), None)
             if text:
-                svma = avma[inside] - np.uint64(one.start) + np.uint64(text[1])
+                svma = avma[inside] - np.uint64(mapping.start) + np.uint64(text[1])
                 found = index.resolve(svma)
                 merge.add(where[inside], found, name, inlines=index.has_inlines)
 
@@ -151,9 +151,9 @@ def module_name(file: str) -> str:
 
 def kernel_build_id(data: PerfData) -> str | None:
     """The build id of the kernel that was recorded, if the recording says it."""
-    for one in data.kernel_mappings:
-        if one.name.startswith(_KERNEL_MAPPING) and one.build_id:
-            return one.build_id
+    for mapping in data.kernel_mappings:
+        if mapping.name.startswith(_KERNEL_MAPPING) and mapping.build_id:
+            return mapping.build_id
     ids = data.build_ids
     return ids.get(_KERNEL_MAPPING) or ids.get("[kernel.vmlinux]")
 
@@ -161,12 +161,12 @@ def kernel_build_id(data: PerfData) -> str | None:
 def _displacement(mappings: Sequence[KernelMapping], index: SymbolIndex) -> int | None:
     """What KASLR added: where the recording says that ``_text`` or ``_stext`` was, minus where the
     debug ELF has it. None if it does not say (kptr_restrict)."""
-    for one in mappings:
-        symbol = one.name.removeprefix(_KERNEL_MAPPING)
-        if symbol != one.name and symbol and one.offset:
+    for mapping in mappings:
+        symbol = mapping.name.removeprefix(_KERNEL_MAPPING)
+        if symbol != mapping.name and symbol and mapping.offset:
             linked = index.symbol_address(symbol)
             if linked is not None:
-                return (one.offset - linked) % 2**64
+                return (mapping.offset - linked) % 2**64
     return None
 
 

@@ -22,10 +22,9 @@ from profdiff.symbolization._native import (
 )
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_chains import KernelSymbols
-from profdiff.symbolization.loaded_parts import LoadedPart, loaded_parts
 from profdiff.symbolization.merge import Merge
 from profdiff.symbolization.places import Object, Places, among, distinct
-from profdiff.symbolization.section_text import texts
+from profdiff.symbolization.section_text import LoadedPart, loaded_parts, texts
 from profdiff.symbolization.statements import Statements, statements
 
 # No function is larger; what the ELF file calls one may be.

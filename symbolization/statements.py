@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.symbolization import _native, column_file
-from profdiff.symbolization.loaded_parts import LoadedPart
+from profdiff.symbolization.section_text import LoadedPart
 
 
 class Statements(column_file.Record, frozen=True):

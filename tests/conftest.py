@@ -31,8 +31,8 @@ from support import (
 from profdiff.collectors.architecture import ARCHITECTURES, ARM64, RISCV64
 from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.exact.entry import Exact
+from profdiff.collectors.guest.initramfs import foreign_busybox
 from profdiff.collectors.guest.qemu import Qemu
-from profdiff.collectors.guest.userland import foreign_busybox
 from profdiff.collectors.kernels.files import KernelFiles, module_files
 from profdiff.collectors.kernels.kinds.registry import parse
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from profdiff.commands import COMMANDS
 from profdiff.commands.completion import completion
-from profdiff.commands.kernel.command import kernel
+from profdiff.commands.kernel import kernel
 from profdiff.reports.annotation.forms import FORMS as ANNOTATION_FORMS
 from profdiff.reports.blame.forms import FORMS as BLAME_FORMS
 from profdiff.reports.checks.forms import FORMS as CHECK_FORMS
@@ -66,7 +66,7 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
         "report": [
             (["s.profdiff"], ""),
             (["s.profdiff", *asked(FORMS, "report", "session")], ""),
-            (["s.profdiff", "--classes", "--ratio", "--ascii"], ""),
+            (["s.profdiff", "--ratio", "--ascii"], ""),
             (["s.profdiff", "--layout", "--json", "recorded-layout.json"], ""),
             (["cluster.profdiff", "--csv", "cluster.csv"], ""),
             (["suite.profdiff"], ""),

@@ -11,10 +11,11 @@ import made_repository
 import small_linux
 import whole_run
 from made_repository import Made, MadeRepository
-from support import EXAMPLE, need_kernel, need_program
+from support import EXAMPLE, need_kernel, need_program, profdiff
 
 from profdiff.base.cache import cache_folder
 
+PROGRAM = [sys.executable, "-m", "profdiff"]
 OLD, NEW, NEWEST = "v6.12.107", "v6.18.15", "v7.1.8"
 
 
@@ -36,8 +37,7 @@ class Bisect:
         own = [word for pair in usual.items() if pair[0] not in options for word in pair]
         plain = ["-o", str(self.folder / "b"), "--no-call-tree", "--no-observe"]
         words = workload or [str(EXAMPLE), "400", "40"]
-        program = [sys.executable, "-m", "profdiff", "bisect"]
-        return [*program, *own, *plain, *options, "--", *words]
+        return [*PROGRAM, "bisect", *own, *plain, *options, "--", *words]
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -57,16 +57,9 @@ class Bisect:
         self, *options: str, status: int = 0, workload: Sequence[str] = ()
     ) -> subprocess.CompletedProcess[str]:
         """To its end, which is ``status``."""
+        words = self.command(*options, workload=workload)[len(PROGRAM) :]
         with whole_run.processors(whole_run.GUESTS):
-            done = subprocess.run(
-                self.command(*options, workload=workload),
-                env=self.environment,
-                capture_output=True,
-                text=True,
-                timeout=900,
-                check=False,
-            )
-        assert done.returncode == status, done.stderr + done.stdout
+            done = profdiff(*words, env=dict(self.environment), status=status)
         assert "Traceback" not in done.stderr
         return done
 

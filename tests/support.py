@@ -27,7 +27,7 @@ from profdiff.base.cache import cache_folder
 from profdiff.base.errors import ProfdiffError
 from profdiff.collectors import registry
 from profdiff.collectors.exact.counts import Counts
-from profdiff.collectors.guest import initramfs, userland
+from profdiff.collectors.guest import initramfs
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.result import Result
 from profdiff.collectors.kernels.apt import Apt
@@ -121,7 +121,7 @@ def need_riscv64(*ways: Callable[[], T]) -> T:
             with pytest.MonkeyPatch.context() as patch:
                 if patched:
                     patch.setattr(Apt, "_options", options)
-                    patch.setattr(userland, "Apt", of_testing)
+                    patch.setattr(initramfs, "Apt", of_testing)
                 try:
                     return way()
                 except ProfdiffError as error:

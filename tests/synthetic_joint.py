@@ -9,7 +9,7 @@ from synthetic_experiment import ICOUNT
 from synthetic_session import counts_file, resolved_rows
 
 from profdiff.session import manifest as m
-from profdiff.session.kinds import ARCHITECTURE, PartKind
+from profdiff.session.held import ARCHITECTURE, PartKind
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
 

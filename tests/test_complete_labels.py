@@ -7,7 +7,7 @@ from synthetic import manifest
 
 from profdiff.cli import cli
 from profdiff.session import manifest as m
-from profdiff.session.kinds import COMPILER
+from profdiff.session.held import COMPILER
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
 

@@ -15,14 +15,14 @@ from support import ROOT, profdiff
 from profdiff.cli import cli
 from profdiff.collectors import records, registry
 from profdiff.collectors.architecture import ARM64, RISCV64, X86_64
-from profdiff.collectors.guest import channel as guest_channel
+from profdiff.collectors.guest import delivery as guest_channel
 from profdiff.collectors.guest.boot import BASE_APPEND
 from profdiff.commands import COMMANDS
 from profdiff.session import manifest
 from profdiff.symbolization._native import reasons
+from profdiff.topics.functions import marks
 from profdiff.views.claims import checklist
 from profdiff.views.document import SCHEMA
-from profdiff.views.profile import marks
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
 

@@ -127,7 +127,7 @@ def tree(tmp_path: Path) -> Path:
     folder = tmp_path / "tree"
     names = [f".venv/bin/{name}" for name in ("python", "ruff", "mypy", "cargo")]
     names += [f"scripts/node_modules/.bin/{name}" for name in ("tsc", "eslint", "json2ts")]
-    names += ["scripts/setup", "scripts/tested", "scripts/types", "target/tested/venv/bin/pytest"]
+    names += ["scripts/setup", "scripts/tested", "scripts/types", "target/tested/venv/bin/python"]
     for name in names:
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -151,19 +151,19 @@ def started(tree: Path, *arguments: str) -> list[str]:
 
 
 def test_one_test_is_run_without_set_up_and_gates(tree: Path) -> None:
-    assert started(tree, "-k", "chains") == ["setup", "tested", "pytest"]
-    assert started(tree, "-k", "chains") == ["tested", "pytest"]
+    assert started(tree, "-k", "chains") == ["setup", "tested", "python"]
+    assert started(tree, "-k", "chains") == ["tested", "python"]
     for file in ("requirements.txt", "scripts/package-lock.json"):
         (tree / file).write_text("another\n")
-        assert started(tree, "-k", "chains") == ["setup", "tested", "pytest"]
+        assert started(tree, "-k", "chains") == ["setup", "tested", "python"]
     for file in ("README.md", "main.rs"):
         (tree / file).write_text("read\n")
-    assert started(tree, "--nightly", "-k", "chains") == ["tested", "pytest"]
+    assert started(tree, "--nightly", "-k", "chains") == ["tested", "python"]
 
 
 def test_all_gates_run_without_arguments(tree: Path) -> None:
     gates = ["ruff", "ruff", "mypy", "types", "tsc", "eslint", "cargo"]
-    assert sorted(started(tree)) == sorted(["setup", "cargo", "cargo", "tested", "pytest", *gates])
+    assert sorted(started(tree)) == sorted(["setup", "cargo", "tested", "python", *gates])
     assert sorted(started(tree, "--quick")) == sorted([*gates, "python"])
     assert started(tree, "--quick", "-k", "chains") == ["python"]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from profdiff.base import forked
+from profdiff.base import processes
 from profdiff.base.errors import InputError, ProfdiffError
-from profdiff.base.forked import made_in_order
+from profdiff.base.processes import made_in_order
 from profdiff.symbolization import _native
 from profdiff.symbolization._native import SymbolIndex
 
@@ -89,7 +89,7 @@ def test_what_is_made_waits() -> None:
     """Memory holds few parts, however many there are."""
     processors = len(os.sched_getaffinity(0))
     number = 40 * processors
-    counter = forked.get_context("fork").Value("i", 0)
+    counter = processes.get_context("fork").Value("i", 0)
 
     def make(part: int) -> bytes:
         with counter.get_lock():

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from profdiff.base.waiting import wait
+from profdiff.base.processes import wait_readable
 
 HIGH = 1500
 
@@ -36,7 +36,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 def seconds(descriptors: list[int], most: float) -> float:
     """How long it waits."""
     began = time.monotonic()
-    wait(descriptors, most)
+    wait_readable(descriptors, most)
     return time.monotonic() - began
 
 

@@ -1,9 +1,79 @@
-"""x86-64."""
+"""x86-64.
+
+What tells a QEMU that loses x86-64's flags behind ``cmpxchg16b`` from one that keeps them.
+
+Until QEMU 8.0 (5f0dd8cd33cb), the translator does not store which operation
+set the flags before it calls ``helper_cmpxchg16b()``, which computes them (target/i386/tcg/): of
+the flags behind it ZF is right, and the others can be bits of an operand. Compilers read ZF alone,
+but what interrupts the guest there saves all of them, and ``iret`` takes them back: with VM or NT
+among them, the kernel panics, some time after a kmalloc().
+"""
 
 import struct
 
-from profdiff.collectors.architecture.cmpxchg16b import CMPXCHG16B
-from profdiff.collectors.architecture.entry import HEAD, Architecture
+from profdiff.collectors.architecture.entry import HEAD, Architecture, Flaw
+
+# In real mode, at f000:0000. Memory is zero.
+_CODE = """
+31 c0                           xor     %ax,%ax
+8e d8                           mov     %ax,%ds
+66 c7 06 00 10 03 20 00 00      movl    $0x2003,0x1000      # one page of 2 MiB
+66 c7 06 00 20 03 30 00 00      movl    $0x3003,0x2000
+66 c7 06 00 30 83 00 00 00      movl    $0x83,0x3000
+66 b8 20 00 00 00               mov     $0x20,%eax          # PAE
+0f 22 e0                        mov     %eax,%cr4
+66 b8 00 10 00 00               mov     $0x1000,%eax
+0f 22 d8                        mov     %eax,%cr3
+66 b9 80 00 00 c0               mov     $0xc0000080,%ecx    # EFER.LME
+0f 32                           rdmsr
+0d 00 01                        or      $0x100,%ax
+0f 30                           wrmsr
+2e 66 0f 01 16 a0 00            lgdtl   %cs:0xa0
+66 b8 11 00 00 80               mov     $0x80000011,%eax    # PG, ET, PE
+0f 22 c0                        mov     %eax,%cr0
+66 ea 56 00 0f 00 08 00         ljmpl   $0x8,$0xf0056       # to 64-bit mode
+bc 00 80 00 00                  mov     $0x8000,%esp
+31 c0                           xor     %eax,%eax
+31 d2                           xor     %edx,%edx
+bf 00 40 00 00                  mov     $0x4000,%edi
+be 01 00 00 00                  mov     $0x1,%esi
+41 b8 00 41 00 00               mov     $0x4100,%r8d        # as flags, NT and TF
+6a 02                           push    $0x2
+9d                              popf                        # ends a block: flags are flags
+4c 29 c6                        sub     %r8,%rsi            # SF and CF
+f0 48 0f c7 0f                  lock cmpxchg16b (%rdi)      # ZF
+9c                              pushf
+58                              pop     %rax
+3d c3 00 00 00                  cmp     $0xc3,%eax          # SF, ZF, CF, and the bit that is 1
+0f 95 c0                        setne   %al
+04 10                           add     $0x10,%al
+e6 f4                           out     %al,$0xf4           # ends QEMU with 2 * %al + 1
+f4                              hlt
+"""
+# What the code's lgdt loads: a null descriptor, and a segment of 64-bit code.
+_DESCRIPTORS, _AT = "00 00 00 00 00 00 00 00 00 00 00 00 00 9a 20 00", 0x90
+_TABLE, _TABLE_AT = "0f 00 90 00 0f 00", 0xA0
+# Where a processor begins: ljmp $0xf000,$0.
+_RESET, _RESET_AT = "ea 00 00 00 f0", 0xFFF0
+
+
+def _rom() -> bytes:
+    code = "".join(line[:32] for line in _CODE.splitlines())
+    rom = bytearray(0x10000)
+    placed = ((code, 0), (_DESCRIPTORS, _AT), (_TABLE, _TABLE_AT), (_RESET, _RESET_AT))
+    for text, at in placed:
+        content = bytes.fromhex(text)
+        rom[at : at + len(content)] = content
+    return bytes(rom)
+
+
+CMPXCHG16B = Flaw(
+    feature="cx16",
+    told="the flags behind cmpxchg16b",
+    rom=_rom(),
+    arguments=("-device", "isa-debug-exit,iobase=0xf4,iosize=1"),
+    right=0x21,
+)
 
 
 def _bzimage_memory(head: bytes) -> int:

@@ -27,16 +27,16 @@ def _any(patterns: Iterable[str]) -> str:
     return "|".join(filter(None, patterns))
 
 
-_INTERRUPTS = _any(one.interrupts for one in ARCHITECTURES)
-_VECTORS = tuple(one.vectors for one in ARCHITECTURES if one.vectors)
+_INTERRUPTS = _any(architecture.interrupts for architecture in ARCHITECTURES)
+_VECTORS = tuple(architecture.vectors for architecture in ARCHITECTURES if architecture.vectors)
 # kernel/kthread.c; kernel/sched/idle.c, and what calls it: init/main.c, arch/*/kernel/.
 _THREADS = (
     r"kthread|call_usermodehelper_exec_async|do_idle|cpu_startup_entry|rest_init|start_kernel|"
     r"start_secondary|secondary_start_kernel"
 )
 # Where a new task begins and leaves the kernel.
-_BEGINNINGS = _any(one.beginnings for one in ARCHITECTURES)
-_KINDS = _any((_INTERRUPTS, *(one.names for one in _VECTORS), _THREADS, _BEGINNINGS))
+_BEGINNINGS = _any(architecture.beginnings for architecture in ARCHITECTURES)
+_KINDS = _any((_INTERRUPTS, *(vector.names for vector in _VECTORS), _THREADS, _BEGINNINGS))
 _WANTED = re.compile(rf"^([0-9a-f]{{16}}) [A-Za-z] ({_KINDS})$".encode(), re.MULTILINE)
 _NEXT = re.compile(rb"^([0-9a-f]{16}) ", re.MULTILINE)
 _LINE = re.compile(r"([0-9a-f]{16}) ([0-9a-f]{16}) (\w{1,128})")
@@ -117,9 +117,11 @@ class Entries(msgspec.Struct, frozen=True):
     def _vectors(self, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """bool[A]: whether each is a vector of interrupts."""
         found = np.zeros(len(address), np.bool_)
-        for one in _VECTORS:
-            which = np.isin(address % np.uint64(one.group), np.array(one.interrupts, np.uint64))
-            found |= which & self._inside(one.names, address)
+        for vector in _VECTORS:
+            which = np.isin(
+                address % np.uint64(vector.group), np.array(vector.interrupts, np.uint64)
+            )
+            found |= which & self._inside(vector.names, address)
         return found
 
     def _inside(self, names: str, address: NDArray[np.uint64]) -> NDArray[np.bool_]:

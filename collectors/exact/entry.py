@@ -13,7 +13,7 @@ import click
 from profdiff.base.errors import MissingError, ProfdiffError, SessionError
 from profdiff.base.metric import EXACT, IDLE, INSTRUCTIONS
 from profdiff.collectors.collector import Collector, Options
-from profdiff.collectors.probe.option import PROBE
+from profdiff.collectors.probe.entry import PROBE
 
 if TYPE_CHECKING:
     from profdiff.collectors.architecture import Architecture
@@ -208,6 +208,6 @@ def counts_elsewhere(version: str) -> bool:
     """Whether a QEMU with plugin API 1 and this version line shares translations between the
     addresses where a page is mapped (docs/exact-collector.md). Nothing but its version tells: its
     plugins cannot read the program counter, and no guest runs before one is chosen."""
-    found = re.search(r"version (\d+)\.(\d+)\.(\d+)", version)
-    numbers = tuple(map(int, found.groups())) if found else ()
+    match = re.search(r"version (\d+)\.(\d+)\.(\d+)", version)
+    numbers = tuple(map(int, match.groups())) if match else ()
     return (7, 2, 0) <= numbers < (7, 2, 9) or numbers >= (8,)

@@ -1,4 +1,7 @@
-"""What a restored machine is given and gives back, in memory that it shares with us: hold.c."""
+"""What a restored machine is given and gives back, in memory that it shares with us: hold.c.
+
+What a guest sends over its second serial port: lines that tell its phase, then an archive.
+"""
 
 import hashlib
 import io
@@ -10,9 +13,78 @@ from pathlib import Path
 
 from profdiff.base.atomic import naming
 from profdiff.base.errors import InputError
-from profdiff.collectors.guest.archive import receive
+from profdiff.collectors.guest.archive import Gunzip, receive
 from profdiff.collectors.guest.boot import Variation
 from profdiff.collectors.workload.files import GuestFile
+
+_ARCHIVE = b"profdiff: archive\n"
+_PHASES = ("settle", "measure", "collect")
+# Above any line of ours; and what there is in front of the archive: some lines.
+_MAX_LINE, _MAX_TEXT = 4096, 1 << 20
+# Far above what a guest sends.
+MAX_ARCHIVE = 512 << 20
+_SMALL, _LARGE, _HUGE = 1 << 20, 64 << 20, 256 << 20
+# What any run leaves in its output folder, in a guest and elsewhere: how many bytes each may have,
+# several times what it has.
+MEMBERS = {
+    **dict.fromkeys(("status", "version", "cmdline", "notes", "vdso", "environment"), _SMALL),
+    **dict.fromkeys(("observed", "state", "cpus", "vmstat-before", "vmstat-after"), _SMALL),
+    **dict.fromkeys(("dmesg", "modules", "sections", "config", "usage"), _LARGE),
+    **dict.fromkeys(("kallsyms", "stdout", "stderr"), _HUGE),
+}
+
+
+def phase_of(line: str) -> str | None:
+    """The phase that a line of our scripts tells; None for other lines."""
+    words = line.split()
+    if len(words) == 3 and words[:2] == ["profdiff:", "phase"] and words[2] in _PHASES:
+        return words[2]
+    return None
+
+
+class GuestChannel:
+    """Reads the growing file that QEMU writes the port to."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+        self._text = b""
+        self.phase = "boot"
+
+    def poll(self) -> None:
+        """Read what is new and update ``phase``: boot, settle, measure, collect."""
+        if self.phase == "collect":
+            return
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                new = file.read(65536)
+        except FileNotFoundError:
+            return
+        self._offset += len(new)
+        *lines, self._text = (self._text + new).split(b"\n")
+        # A guest may never end its line.
+        self._text = self._text[-_MAX_LINE:]
+        for line in lines:
+            self.phase = phase_of(line[:_MAX_LINE].decode("ascii", "replace")) or self.phase
+
+    def archive(self, folder: Path, members: Mapping[str, int] = MEMBERS) -> set[str] | None:
+        """Put the files that the guest sent into ``folder``, if ``members`` names them: their
+        names; None if it sent none.
+
+        Raises ArchiveError when they did not arrive whole, OSError.
+        """
+        try:
+            file = self._path.open("rb")
+        except FileNotFoundError:
+            return None
+        with file:
+            start = file.read(_MAX_TEXT).find(_ARCHIVE)
+            if start < 0:
+                return None
+            file.seek(start + len(_ARCHIVE))
+            return receive(Gunzip(file, MAX_ARCHIVE), folder, members, MAX_ARCHIVE)
+
 
 _RECORDS, _ANSWER, _PHASE = 4096, 2048, 1024
 _REQUEST = struct.Struct("<QQQQ32s")
@@ -20,9 +92,9 @@ _RECORD = struct.Struct("<IIQ")
 _ANSWERED = struct.Struct("<QQ")
 _REQUEST_MAGIC, _ANSWER_MAGIC = 0x31515252464450, 0x31534E41464450
 # As alone.c has them.
-_PHASES = {b"\1": "measure", b"\2": "collect"}
+_PHASE_BYTES = {b"\1": "measure", b"\2": "collect"}
 # The size of all of it: a power of two, as PCI requires. What runs leave is some 100 KiB.
-_LEAST, _MOST = 16 << 20, 2 << 30
+_MIN_BYTES, _MAX_BYTES = 16 << 20, 2 << 30
 # More than the arguments of a program take, so that all runs of a workload have the same room.
 _ARGUMENTS = 3 << 20
 # A run begins at a full second after the machine's, so that most do at the same: some 10
@@ -63,10 +135,10 @@ def room_for(files: Iterable[GuestFile], own: Mapping[str, bytes]) -> int:
     length += sum(_RECORD.size + len(f"/profdiff/{name}") + len(own[name]) for name in own)
     for file in files:
         length += _RECORD.size + len(os.fsencode(file.guest_path)) + file.source.stat().st_size
-    size = _LEAST
+    size = _MIN_BYTES
     while size // 2 < length:
         size *= 2
-    if size > _MOST:
+    if size > _MAX_BYTES:
         raise InputError(f"the workload's files are {length >> 20} MiB, too many to be delivered")
     return size
 
@@ -83,7 +155,7 @@ def delivered_phase(path: Path) -> str:
     with path.open("rb") as file:
         file.seek(_PHASE)
         told = file.read(1)
-    return _PHASES.get(told, "settle")
+    return _PHASE_BYTES.get(told, "settle")
 
 
 def handed_over(path: Path, folder: Path, limits: Mapping[str, int]) -> set[str] | None:

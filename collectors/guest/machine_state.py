@@ -14,9 +14,8 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from profdiff.base.atomic import write_atomic
+from profdiff.base.atomic import link_or_copy, write_atomic
 from profdiff.base.cache import cache_folder
-from profdiff.base.linked import link_or_copy
 from profdiff.base.temporary import remove_left, temporary_folder
 
 # Oldest first, what nobody uses goes beyond this. A state takes 35 to 90 MB.

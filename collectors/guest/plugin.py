@@ -21,7 +21,7 @@ def with_plugin(architecture: Architecture, program: Path | None, how: str) -> Q
     """The QEMU for guests with the plugin, which records ``how``, as its argument says. Raises
     MissingError."""
     tried = f"out=/dev/null,memory={MEMORY},{how}"
-    return find_qemu(architecture, program, {n: (one, tried) for n, one in _PLUGINS.items()})
+    return find_qemu(architecture, program, {n: (plugin, tried) for n, plugin in _PLUGINS.items()})
 
 
 def arguments(qemu: Qemu, out: Path, how: str) -> list[str]:

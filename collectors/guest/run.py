@@ -1,5 +1,10 @@
-"""One guest: a QEMU process from its start to its result, polled from a single thread."""
+"""One guest: a QEMU process from its start to its result, polled from a single thread.
 
+How much time a process had to do its work: when it computed or slept. What it waited for a
+processor that others had is not in it, so that a limit means the same on a busy machine.
+"""
+
+import contextlib
 import os
 import shutil
 import signal
@@ -8,18 +13,17 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from profdiff.collectors.guest import console
+from profdiff.base.terminal import last_line, read_end
+from profdiff.collectors.guest import result
 from profdiff.collectors.guest.archive import ArchiveError
-from profdiff.collectors.guest.channel import MAX_ARCHIVE, GuestChannel
-from profdiff.collectors.guest.own_time import OwnTime
-from profdiff.collectors.messages import last_line, read_end
+from profdiff.collectors.guest.delivery import MAX_ARCHIVE, GuestChannel
 from profdiff.collectors.records import Failure
 
 _CONSOLE_LINES = 12
 # What a guest may write to the files of its serial ports, and make QEMU complain of.
-_MOST = {"channel": MAX_ARCHIVE, "console.log": 256 << 20, "qemu.stderr": 64 << 20}
+_MAX_BYTES = {"channel": MAX_ARCHIVE, "console.log": 256 << 20, "qemu.stderr": 64 << 20}
 # A disk without room for so many bytes is full.
-_ROOM = 1 << 20
+_MIN_FREE = 1 << 20
 # A guest's own time is looked at as often, in seconds. A guest that gets less than a tenth of what
 # it wants of a machine is given up.
 _LOOK = 1.0
@@ -83,7 +87,9 @@ class GuestRun:
         self.wall_seconds = time.monotonic() - self._started
         if not ended:
             self._timed_out = self._is_slow()
-            self._flooded = next((name for name in _MOST if self._size(name) > _MOST[name]), None)
+            self._flooded = next(
+                (name for name in _MAX_BYTES if self._size(name) > _MAX_BYTES[name]), None
+            )
             if self._timed_out or self._flooded:
                 self.stop()
                 ended = True
@@ -130,8 +136,8 @@ class GuestRun:
         self._channel.poll()
         status = self._process.wait()
         reason = last_line(read_end(self._stderr_path))
-        lines = console.read(self._folder / "console.log")
-        trouble = console.trouble(lines)
+        lines = result.read(self._folder / "console.log")
+        trouble = result.trouble(lines)
         tail = trouble.lines if trouble else lines[-_CONSOLE_LINES:]
         if self._timed_out:
             limit = f"{self._timeout:g} s"
@@ -142,7 +148,7 @@ class GuestRun:
             why = f"the kernel says: {trouble}" if trouble else advice
             return Failure("timeout", f"{slow}: {why}", tail)
         if self._flooded:
-            most = _MOST[self._flooded] >> 20
+            most = _MAX_BYTES[self._flooded] >> 20
             return Failure(
                 "protocol", f"the guest wrote more than {most} MiB to its {self._flooded}", tail
             )
@@ -197,7 +203,7 @@ def _when_ended(pid: int) -> int | None:
         return None
 
 
-def _why(trouble: console.Trouble | None, lines: Sequence[str]) -> str:
+def _why(trouble: result.Trouble | None, lines: Sequence[str]) -> str:
     """Why a guest ended without a panic before its init ran."""
     if trouble:
         return str(trouble)
@@ -214,10 +220,43 @@ def need_room(folder: Path) -> None:
     probe = folder / "room"
     try:
         with probe.open("wb") as file:
-            file.write(bytes(_ROOM))
+            file.write(bytes(_MIN_FREE))
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(folder)) from error
     finally:
         probe.unlink(missing_ok=True)
+
+
+class OwnTime:
+    """That of the process ``pid`` and its threads, as ``/proc/PID/task/*/schedstat`` tells it
+    (Documentation/scheduler/sched-stats.rst). To look changes nothing there."""
+
+    def __init__(self, pid: int, proc: Path = Path("/proc")) -> None:
+        self._tasks = proc / str(pid) / "task"
+        # For each thread: how long it had run at the last look, and the time of the first look.
+        self._seen: dict[str, tuple[int, float]] = {}
+
+    def at(self, wall: float) -> float:
+        """Seconds, ``wall`` seconds after it began: how long its busiest thread computed, or the
+        time in which no thread waited, whichever is more. All of ``wall`` where the kernel does not
+        tell."""
+        ran = waited = 0.0
+        # The process may have ended, or a thread of it meanwhile.
+        with contextlib.suppress(OSError):
+            for thread in list(self._tasks.iterdir()):
+                with contextlib.suppress(OSError, ValueError):
+                    run, wait, _ = map(int, (thread / "schedstat").read_text().split())
+                    ran = max(ran, run / 1e9)
+                    waited = max(waited, wait / 1e9 + self._still_waits(thread, run, wall))
+        return min(wall, max(ran, wall - waited))
+
+    def _still_waits(self, thread: Path, run: int, wall: float) -> float:
+        """For how many seconds at least: Linux counts a wait when it ends."""
+        before, since = self._seen.get(thread.name, (-1, wall))
+        if run != before:
+            since = wall
+        self._seen[thread.name] = run, since
+        runnable = (thread / "stat").read_text().rpartition(")")[2].split()[:1] == ["R"]
+        return wall - since if runnable else 0.0

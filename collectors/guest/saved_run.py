@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from profdiff.base.terminal import last_line, read_end
 from profdiff.collectors.architecture import Architecture
-from profdiff.collectors.guest import console
-from profdiff.collectors.guest.channel import MEMBERS
-from profdiff.collectors.guest.delivery import delivered_phase, handed_over
+from profdiff.collectors.guest import result
+from profdiff.collectors.guest.delivery import MEMBERS, delivered_phase, handed_over
 from profdiff.collectors.guest.qemu import escaped
 from profdiff.collectors.guest.qmp import Migration, Qmp, QmpError, events
 from profdiff.collectors.guest.run import GuestRun, need_room
-from profdiff.collectors.messages import last_line, read_end
 from profdiff.collectors.records import Failure
 
 # As fast as it can.
@@ -172,7 +171,7 @@ class SavingRun(GuestRun):
         outcome = self.result(MEMBERS)
         if isinstance(outcome, Failure) or self._saved:
             return outcome
-        lines = console.read(self._folder / "console.log")
+        lines = result.read(self._folder / "console.log")
         said = [line.partition(_AGENT)[2] for line in lines if _AGENT in line]
         return Failure("qemu", said[-1] if said else "it never slept")
 

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from profdiff.base import process_group
+from profdiff.base import processes
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError, MissingError
 from profdiff.base.temporary import temporary_folder
@@ -134,7 +134,7 @@ class Apt:
     ) -> "subprocess.CompletedProcess[str]":
         program, seconds = find_program(command[0]), _SECONDS + seconds
         try:
-            return process_group.run(
+            return processes.run(
                 [str(program), *self._options(), *command[1:]],
                 seconds,
                 folder=folder,

@@ -41,7 +41,7 @@ _DEBUG = re.compile(r"linux-.*-dbg_.*\.deb")
 _IMAGE = re.compile(r"linux-(image|binary)-.*(?<!-dbg)")
 # Bytes that a package may hold. Four times the largest that Debian has: linux-image-7.2.12+deb13-
 # amd64-dbg, whose Installed-Size is 7.9 million KiB.
-_LARGEST = 32 << 30
+_MAX_BYTES = 32 << 30
 
 
 def check_packages(packages: Sequence[Path]) -> None:
@@ -156,7 +156,7 @@ def _unpack(package: Path, folder: Path, wanted: Sequence[str]) -> None:
         failed = ends[0] < 0 or (whole and ends[1] != 0)
         errors, messages = _lines(dpkg_errors), _lines(tar_errors)
     if not within:
-        limit = _LARGEST >> 30
+        limit = _MAX_BYTES >> 30
         raise InputError(f"{package} holds more than {limit} GiB: no kernel is that large")
     # tar ends with 2 for each pattern that matched nothing, as most do in any one package.
     problems = [
@@ -173,7 +173,7 @@ def _unpack(package: Path, folder: Path, wanted: Sequence[str]) -> None:
 def _pass_on(source: IO[bytes], sink: IO[bytes]) -> tuple[bool, bool]:
     """Copy ``source`` to ``sink`` until either ends: whether that was no more than a package may
     hold, and whether all of it was taken."""
-    left = _LARGEST
+    left = _MAX_BYTES
     while chunk := source.read(1 << 20):
         left -= len(chunk)
         if left < 0:

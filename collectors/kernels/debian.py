@@ -10,7 +10,7 @@ from pathlib import Path
 
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.base.terminal import tell
 from profdiff.base.units import listed
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.kernels.address import Address
-from profdiff.collectors.kernels.built_from import BuiltFrom
-from profdiff.collectors.kernels.efi_image import bootable
+from profdiff.collectors.kernels.images import bootable
+from profdiff.collectors.records import BuiltFrom
 from profdiff.symbolization.kernel_chains import module_name
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.git import Git
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.base.units import listed
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
 
@@ -87,8 +87,8 @@ class GitSpec:
     def absolute(self) -> "GitSpec":
         """The same from any folder."""
         changes = (
-            replace(one, what=_absolute(one.what)) if one.kind == "patch" else one
-            for one in self.changes
+            replace(change, what=_absolute(change.what)) if change.kind == "patch" else change
+            for change in self.changes
         )
         config, compiler = self.config, self.compiler
         return replace(
@@ -103,9 +103,9 @@ class GitSpec:
     def label(self) -> str:
         """What a kernel of it may be called, before what a label cannot have is taken out."""
         words = [self.revision or self.repository.resolve().name]
-        for one in self.changes:
-            name = Path(one.what).stem if one.kind == "patch" else one.what[:12]
-            words.append(f"+{name}" if one.kind == "patch" else f"-without-{name}")
+        for change in self.changes:
+            name = Path(change.what).stem if change.kind == "patch" else change.what[:12]
+            words.append(f"+{name}" if change.kind == "patch" else f"-without-{name}")
         return "".join(words)
 
 
@@ -202,9 +202,9 @@ def _place(text: str) -> Path:
 def _revision(spec: str, rest: str) -> tuple[str, str]:
     """The revision behind ``@``, and the changes behind it."""
     at = 1
-    while (found := _CHANGE.search(rest, at)) and (parent := _PARENT.match(rest, found.start())):
+    while (match := _CHANGE.search(rest, at)) and (parent := _PARENT.match(rest, match.start())):
         at = parent.end()
-    end = found.start() if found else len(rest)
+    end = match.start() if match else len(rest)
     if end == 1:
         raise InputError(f"{spec}: no revision follows @: {_FORM}")
     return rest[1:end], rest[end:]
@@ -216,8 +216,8 @@ def _changes(spec: str, rest: str) -> tuple[Change, ...]:
         kind, rest = rest[0], rest[1:]
         end = _end(rest, "+~", Path.exists) if kind == "+" and rest else None
         if end is None:
-            found = _CHANGE.search(rest, 1)
-            end = found.start() if found else len(rest)
+            match = _CHANGE.search(rest, 1)
+            end = match.start() if match else len(rest)
         what, rest = rest[:end], rest[end:]
         if not what or (what[0] in "+~-" and not what.startswith("~/")):
             raise InputError(f"{spec}: nothing follows {kind}: {_FORM}")

@@ -7,7 +7,7 @@ import msgspec
 import platformdirs
 
 from profdiff.base.errors import InputError, MissingError
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.base.outputs import write_outputs
 
 

@@ -1,4 +1,5 @@
-"""A machine that is not ours to boot: this one, or another over ssh. Runs a script, gets files."""
+"""A machine that is not ours to boot: this one, or another over ssh. Runs a script, gets files,
+and asks for the environment."""
 
 import contextlib
 import io
@@ -12,15 +13,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from profdiff.base import process_group
+from profdiff.base import processes
+from profdiff.base.errors import MissingError
 from profdiff.base.temporary import temporary_folder
+from profdiff.base.terminal import short
 from profdiff.collectors.guest.archive import ArchiveError, receive
-from profdiff.collectors.guest.channel import phase_of
+from profdiff.collectors.guest.delivery import MEMBERS, phase_of
+from profdiff.collectors.guest.initramfs import guest_resources
 from profdiff.collectors.kernels.address import Address
-from profdiff.collectors.messages import short
+from profdiff.collectors.machine.environment import Environment
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.records import Failure
-from profdiff.collectors.workload.places import GUEST_FOLDER
+from profdiff.collectors.workload.root import GUEST_FOLDER
 from profdiff.collectors.workload.workload import PreparedWorkload
 
 # All that goes wrong with a connection, ssh says with this status (ssh(1)).
@@ -147,7 +151,7 @@ class MachineRun:
 
     def stop(self) -> None:
         """End it early; what it made over there is removed there."""
-        process_group.end(self._process, 5)
+        processes.end(self._process, 5)
         self._temporary.close()
 
     def result(self, members: Mapping[str, int]) -> set[str] | Failure:
@@ -271,3 +275,32 @@ def _take(source: Path, folder: Path, members: Mapping[str, int]) -> set[str]:
         shutil.move(path, folder / name)
         found.add(name)
     return found
+
+
+_SECONDS = 60.0
+
+
+def environment_of(address: Address) -> Environment:
+    """Raises MissingError when the machine cannot be reached, or its shell is of another kind."""
+    script = guest_resources() / "environment.sh"
+    if not address.host:
+        result = subprocess.run(["sh", str(script)], capture_output=True, check=False)
+        return Environment.parse(result.stdout.decode(errors="replace"))
+    with temporary_folder() as folder:
+        wrapper = b'mkdir -p "$1/out" && sh "$1/environment.sh" > "$1/out/environment"\n'
+        run = MachineRun(
+            address,
+            script="doctor.sh",
+            files={"doctor.sh": wrapper, "environment.sh": script.read_bytes()},
+            programs={},
+            folder=folder,
+            timeout=_SECONDS,
+        )
+        while not run.poll():
+            time.sleep(0.05)
+        left = run.result(MEMBERS)
+        if isinstance(left, Failure):
+            raise MissingError(left.message)
+        if "environment" not in left:
+            raise MissingError(f"{address} reported nothing about itself")
+        return Environment.parse((folder / "environment").read_text(errors="replace"))

@@ -12,8 +12,14 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.base.metric import SAMPLED, event_metric
 from profdiff.collectors.collector import Collector, Options
-from profdiff.collectors.perf.command import Attempt, attempts, fallback_reason, refusal_line
-from profdiff.collectors.perf.events import EVENTS, words
+from profdiff.collectors.perf.command import (
+    EVENTS,
+    Attempt,
+    attempts,
+    fallback_reason,
+    refusal_line,
+    words,
+)
 
 if TYPE_CHECKING:
     from profdiff.collectors.architecture import Architecture
@@ -83,9 +89,11 @@ class Perf(Collector):
         return (Path(__file__).parent / "collector.sh").read_text()
 
     def files(self, options: Options, *, emulated: bool) -> dict[str, bytes]:
-        from profdiff.collectors.perf import delivery
+        from profdiff.collectors.perf import programs
 
-        return delivery.files([one.arguments for one in attempts(options, emulated=emulated)])
+        return programs.files(
+            [attempt.arguments for attempt in attempts(options, emulated=emulated)]
+        )
 
     def programs(self, architecture: Architecture) -> list[GuestFile]:
         from profdiff.collectors.perf.programs import perf_files
@@ -96,7 +104,7 @@ class Perf(Collector):
         self, architecture: Architecture | None, environment: Environment | None
     ) -> list[Finding]:
         from profdiff.collectors.machine.environment import program
-        from profdiff.collectors.perf.rights import rights
+        from profdiff.collectors.perf.programs import rights
 
         if environment is not None:
             return rights(environment)
@@ -104,7 +112,7 @@ class Perf(Collector):
 
     def judge(self, left: Left) -> Result:
         from profdiff.collectors.guest.result import Result, exit_status, with_output
-        from profdiff.collectors.perf import delivery
+        from profdiff.collectors.perf import programs
         from profdiff.collectors.perf.samples import sampling, totals
         from profdiff.collectors.records import Failure, Window
         from profdiff.symbolization._native import NativeError, PerfData
@@ -118,7 +126,7 @@ class Perf(Collector):
         # collector.sh numbers the two from 1.
         if (text := left.end("attempt").strip()) not in (b"1", b"2"):
             complaint = left.end("perf-refusal.2") or left.end("perf-refusal.1")
-            return refused(delivery.refused("record", complaint).message)
+            return refused(programs.refused("record", complaint).message)
         status, failure = exit_status(left.end("status"))
         if "perf-data" not in left.files or not left.path("perf-data").stat().st_size:
             why = _complaint(left.end("stderr"))
@@ -167,7 +175,7 @@ def _fallback(used: Attempt, wanted: Attempt, data: PerfData, refusal: str) -> s
     # perf itself takes cpu-clock for cycles where there is no PMU, and hardly says so.
     from profdiff.collectors.perf.samples import counts, metric_of
 
-    sampled = [one for one in data.events if counts(one)]
+    sampled = [event for event in data.events if counts(event)]
     if {metric_of(one) for one in sampled} == {event_metric(name) for name in used.events}:
         return None
     names = " and ".join(one.name for one in sampled)

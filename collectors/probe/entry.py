@@ -1,4 +1,7 @@
-"""The probe collector: which values a function's variable has, where nothing is emulated."""
+"""The probe collector: which values a function's variable has, where nothing is emulated.
+
+The option that names probes, for each collector that can read them.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,27 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.base.metric import Kind
 from profdiff.collectors.collector import Collector, Options
-from profdiff.collectors.probe.option import PROBE
 
 if TYPE_CHECKING:
     from profdiff.collectors.guest.result import Left, Result
     from profdiff.collectors.probe.values import Counted
     from profdiff.collectors.records import Measured, Value
 
+
+PROBE = click.Option(
+    ["--probe"],
+    multiple=True,
+    metavar="'FUNCTION VARIABLE'",
+    help="Record the values that a variable has where a function of the kernel begins, or what it "
+    "returns ('FUNCTION return'). Can be given several times. Exact runs need QEMU 9 or later for "
+    "it; probe runs, also of machines, Linux 6.6.",
+)
+
+
 PROBED = Kind(
     "values of variables", "by kprobe events, whole command", "has", repeatable=True, of_parts=True
 )
-_MOST = 16
+_MAX_PROBES = 16
 _FILE = "counts.probes"
 _REFUSED = {
     "rights": "only root can use kprobe events there: record as root",
@@ -45,7 +58,9 @@ class Probe(Collector):
     options: ClassVar[Sequence[click.Option]] = (PROBE,)
     leaves: ClassVar[Mapping[str, int]] = {
         **dict.fromkeys(("tracefs-refusal", "probe-errors", "probe-pid"), 1 << 20),
-        **dict.fromkeys(("probe-forks", *(f"probe.{number}" for number in range(_MOST))), 1 << 24),
+        **dict.fromkeys(
+            ("probe-forks", *(f"probe.{number}" for number in range(_MAX_PROBES))), 1 << 24
+        ),
     }
     failures: ClassVar[Sequence[str]] = ("probe",)
     whole_command = True
@@ -55,8 +70,8 @@ class Probe(Collector):
 
         for text in given["probe"]:
             Parsed.parse(text)
-        if not 0 < len(given["probe"]) <= _MOST:
-            raise InputError(f"--collector probe: name 1 to {_MOST} variables with --probe")
+        if not 0 < len(given["probe"]) <= _MAX_PROBES:
+            raise InputError(f"--collector probe: name 1 to {_MAX_PROBES} variables with --probe")
         return super().settings(given)
 
     def script(self) -> str:
@@ -108,10 +123,10 @@ def _counts(left: Left) -> dict[int, Counted]:
 def _lines(counts: Mapping[int, Counted]) -> list[str]:
     """What the exact collector's plugin writes of its probes; the address is not known."""
     lines = []
-    for number, one in counts.items():
-        lines.append(f"place {number} 1 {one.values.total()} 0\n")
+    for number, count in counts.items():
+        lines.append(f"place {number} 1 {count.values.total()} 0\n")
         lines += [
-            f"value {number} {value} {calls}\n" for value, calls in sorted(one.values.items())
+            f"value {number} {value} {calls}\n" for value, calls in sorted(count.values.items())
         ]
     return lines
 
@@ -122,18 +137,18 @@ def _measured(counts: Mapping[int, Counted], names: Sequence[str]) -> list[Measu
 
     return [
         Measured(
-            ".".join(names[number].split()), "calls", "lower", True, [float(one.values.total())]
+            ".".join(names[number].split()), "calls", "lower", True, [float(count.values.total())]
         )
-        for number, one in counts.items()
+        for number, count in counts.items()
     ]
 
 
 def _errors(left: Left) -> list[str]:
     """Why the kernel refused some probes, in its own words."""
-    from profdiff.collectors.messages import short
+    from profdiff.base.terminal import short
 
     told = []
-    for line in left.end("probe-errors").decode(errors="replace").splitlines()[:_MOST]:
+    for line in left.end("probe-errors").decode(errors="replace").splitlines()[:_MAX_PROBES]:
         number, _, why = line.partition(" ")
         if number.isdecimal() and int(number) < len(left.options["probe"]):
             name = left.options["probe"][int(number)]
@@ -145,7 +160,7 @@ def _errors(left: Left) -> list[str]:
 
 def _dropped(counts: Mapping[int, Counted], names: Sequence[str]) -> list[str]:
     return [
-        f"the kernel had no room for {one.dropped:,} values of '{names[number]}'"
-        for number, one in counts.items()
-        if one.dropped
+        f"the kernel had no room for {count.dropped:,} values of '{names[number]}'"
+        for number, count in counts.items()
+        if count.dropped
     ]

@@ -19,13 +19,13 @@ class Probe(NamedTuple):
     @staticmethod
     def parse(text: str) -> "Probe":
         """``FUNCTION VARIABLE``. Raises InputError."""
-        found = _PROBE.fullmatch(text.strip())
-        if not found:
+        match = _PROBE.fullmatch(text.strip())
+        if not match:
             raise InputError(
                 f"--probe {text!r}: give a function and one of its variables, such as "
                 "'prot_commit_flush_ptes nr_ptes', or 'return'"
             )
-        return Probe(found[1], found[2])
+        return Probe(match[1], match[2])
 
     def __str__(self) -> str:
         return f"{self.function} {self.variable}"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 _PAIR = re.compile(rb"\{ (\w+): +(-?\d{1,20}), (\w+): +(-?\d{1,20}) *\} hitcount: +(\d{1,18})\s*")
 _DROPPED = re.compile(rb"^ *Dropped: (\d{1,18})$", re.M)
 # More than the kernel keeps of one: 65,536 entries.
-_MOST = 1 << 17
+_MAX_VALUES = 1 << 17
 
 
 class Counted(NamedTuple):
@@ -49,7 +49,7 @@ def counted(text: bytes, mine: set[int]) -> Counted:
 def _pairs(text: bytes, keys: tuple[bytes, bytes]) -> Iterator[tuple[int, int, int]]:
     """Both keys' values, and how often they came together."""
     for number, match in enumerate(_PAIR.finditer(text)):
-        if number == _MOST:
+        if number == _MAX_VALUES:
             return
         fields = {match[1]: match[2], match[3]: match[4]}
         if fields.keys() == set(keys):

@@ -22,7 +22,7 @@ TRACED = Kind(
     "times of functions", "by ftrace, whole command", "has", repeatable=True, of_parts=True
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}", re.ASCII)
-_MOST = 100
+_MAX_FUNCTIONS = 100
 # A call that takes less than so many times what tracing it costs says little of the function.
 _SHORT = 2
 # More than any kernel's kallsyms has bytes.
@@ -81,8 +81,8 @@ class Trace(Collector):
                     "compiler gave it"
                 )
         names = list(dict.fromkeys(names))
-        if len(names) > _MOST:
-            raise InputError(f"--trace-function: name at most {_MOST} functions")
+        if len(names) > _MAX_FUNCTIONS:
+            raise InputError(f"--trace-function: name at most {_MAX_FUNCTIONS} functions")
         return super().settings({**given, "trace_functions": names})
 
     def script(self) -> str:

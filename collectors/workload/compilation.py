@@ -1,26 +1,30 @@
-"""A C or C++ workload, compiled for the guest."""
+"""A C or C++ workload, compiled for the guest.
+
+Programs that were compiled before: taken again as long as what went into them is the same.
+
+A test in will-it-scale's shape: a source with a ``testcase()``, whose loop never ends, and no
+``main()``. It gets one of ours, beside profdiff.h, which runs copies of it.
+"""
 
 import contextlib
+import hashlib
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
+from profdiff.base import bounded
+from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError, MissingError
 from profdiff.base.temporary import temporary_folder
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.programs import find_program, fix
+from profdiff.collectors.workload.elf import defined_functions
 from profdiff.collectors.workload.files import sha256
-from profdiff.collectors.workload.kept_program import (
-    dependencies,
-    keep,
-    kept,
-    linked,
-    note_of,
-)
-from profdiff.collectors.workload.testcase import MAIN, main_object, test_object
 
 # Libraries that programs which call the kernel are linked with, by the header that a source
 # includes, and what Debian's package of both is called.
@@ -150,3 +154,113 @@ def _refused(
                 fixed += f":{architecture.debian} (dpkg --add-architecture {architecture.debian})"
             return MissingError(f"{says}: {fixed}")
     return InputError(says)
+
+
+_MAX_NOTE = 1 << 20
+# What is larger, a library or the compiler, is known by its size and time.
+_MAX_HASHED = 1 << 20
+
+
+class _Note(msgspec.Struct, frozen=True):
+    """``inputs``: what each file was that went into ``program``."""
+
+    inputs: dict[str, str]
+    program: str
+
+
+def note_of(folder: Path, command: Sequence[str], place: Path) -> Path:
+    """Where it is noted what came of ``command`` in the folder ``place``."""
+    told = msgspec.json.encode([str(place), *command])
+    return folder / "compiled" / hashlib.sha256(told).hexdigest()
+
+
+def kept(note: Path) -> Path | None:
+    """The program that was compiled so; None if it is gone, or would come out otherwise."""
+    try:
+        found = msgspec.json.decode(bounded.read(note, _MAX_NOTE), type=_Note)
+        program = Path(found.program)
+        same = all(_state(Path(path)) == state for path, state in found.inputs.items())
+    except (OSError, ValueError, msgspec.MsgspecError):
+        return None
+    return program if same and program.is_file() else None
+
+
+def keep(note: Path, program: Path, inputs: Iterable[Path]) -> None:
+    """Note of what ``program`` was made. Where that cannot be, it is compiled again."""
+    with contextlib.suppress(OSError):
+        states = {str(path): _state(path) for path in {*inputs, program}}
+        note.parent.mkdir(exist_ok=True)
+        data = msgspec.json.encode(_Note(states, str(program)))
+        write_atomic(note, data, durable=False)
+
+
+def dependencies(text: str, place: Path) -> list[Path]:
+    """The files of a rule that gcc -MD wrote: source and headers."""
+    _, _, files = text.replace("\\\n", " ").partition(": ")
+    names = re.findall(r"(?:\\.|[^\s\\])+", files)
+    return [place / re.sub(r"\\(.)", r"\1", name) for name in names]
+
+
+def linked(text: str) -> list[Path]:
+    """The files that a linker says with --trace, but for those that are gone."""
+    found = (Path(line) for line in text.splitlines() if line.startswith("/"))
+    return [path for path in found if path.is_file()]
+
+
+def _state(path: Path) -> str:
+    """What a file is. Raises OSError."""
+    status = path.stat()
+    if status.st_size > _MAX_HASHED:
+        return f"{status.st_size} {status.st_mtime_ns}"
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+Run = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
+
+MAIN = "testcase.c"
+_MODES = ("processes", "threads")
+# A test that allocates and frees means to.
+_OPTIONS = ("-fno-builtin-malloc",)
+# Each basic block of the test calls a function of MAIN's. First clang's: it leaves out blocks that
+# others lead to, and puts what begins an operation behind the end of the one before, unless it is
+# told not to.
+_COVERAGE = (
+    ("-fsanitize-coverage=trace-pc,no-prune", "-mllvm", "-rotation-max-header-size=0"),
+    ("-fsanitize-coverage=trace-pc",),
+)
+
+
+def test_object(source: str, run: Run, compiler: Sequence[str], folder: Path) -> Path | None:
+    """The test ``source``, compiled in ``folder`` with calls that see where its operations end;
+    None if it is not one. ``compiler``: its command, with options."""
+    made = folder / "test.o"
+    rule = ["-MD", "-MF", str(folder / "test.rule")]
+    for coverage in _COVERAGE:
+        command = [*compiler, *_OPTIONS, *coverage, *rule, "-c", "-o", str(made), source]
+        if run(command).returncode == 0:
+            defined = defined_functions(made)
+            return made if "testcase" in defined and "main" not in defined else None
+    return None
+
+
+def main_object(source: Path, run: Run, compiler: Sequence[str], folder: Path) -> Path:
+    """``MAIN``, compiled in ``folder``. Raises InputError."""
+    made = folder / "main.o"
+    command = [*compiler, f"-ffile-prefix-map={source.parent}=profdiff"]
+    command += ["-MD", "-MF", str(folder / "main.rule"), "-c", "-o", str(made), str(source)]
+    result = run(command)
+    if result.returncode != 0:
+        reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise InputError(f"cannot compile {source}, which runs tests: {reason}")
+    return made
+
+
+def test_arguments(source: Path, words: Sequence[str], copies: int) -> tuple[str, ...]:
+    """What ``MAIN`` is given for a test that has ``words`` behind it. Raises InputError."""
+    mode = words[0] if words else _MODES[0]
+    if len(words) > 1 or not (mode in _MODES or re.search(r"\{\w+\}", mode)):
+        raise InputError(
+            f"{source} is a test in will-it-scale's shape: it takes no argument but processes or "
+            f"threads, not {' '.join(words)}; --copies and --ops say how many"
+        )
+    return mode, str(copies), "{ops}"

@@ -11,13 +11,13 @@ from elftools.elf.sections import SymbolTableSection
 
 from profdiff.base import bounded
 from profdiff.base.errors import InputError
-from profdiff.collectors.messages import short
+from profdiff.base.terminal import short
 
 T = TypeVar("T")
 
 # Bytes that are read of one file, and the least that a read counts for: 65,536 sections, as many as
 # an ELF header can count, take half of it.
-_MOST, _LEAST = 8 << 20, 64
+_MAX_BYTES, _MIN_BYTES = 8 << 20, 64
 # Libraries, and folders of a run path: each is looked for in each.
 _MOST_NAMES = 1_000
 
@@ -69,11 +69,11 @@ class _Bounded:
     again and again."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file, self._left = file, _MOST
+        self._file, self._left = file, _MAX_BYTES
         self.seek, self.tell = file.seek, file.tell
 
     def read(self, size: int = -1) -> bytes:
-        self._left -= max(size, _LEAST)
+        self._left -= max(size, _MIN_BYTES)
         if size < 0 or self._left < 0:
             raise ValueError("its tables are too large")
         return self._file.read(size)

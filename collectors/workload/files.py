@@ -12,11 +12,10 @@ from pathlib import Path
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import Architecture, told_elf
-from profdiff.collectors.workload import loader_cache
+from profdiff.collectors.workload import elf_closure
 from profdiff.collectors.workload.elf import Elf, read_elf
 from profdiff.collectors.workload.elf_closure import Needed, NotFoundError, closure
-from profdiff.collectors.workload.places import GUEST_FOLDER, OWN, guest_place
-from profdiff.collectors.workload.root import Root, usual
+from profdiff.collectors.workload.root import GUEST_FOLDER, OWN, Root, guest_place, usual
 
 # What a folder may hold that COMMAND names, and a file of a root folder's: guests boot from memory.
 _MAX_FOLDER, _MAX_MEMBERS = 64 << 20, 2_000
@@ -82,7 +81,7 @@ class GuestFiles:
                 self._cached.setdefault(one.name, one.guest_path)
         # A guest finds by a cache of its own what a variable leads to here.
         self._own_cache |= not as_here or any(one.by_variable for one in needed)
-        cache = Path(loader_cache.CACHE)
+        cache = Path(elf_closure.CACHE)
         if needed and as_here and cache.exists():
             self.add(cache, str(cache), executable=False, is_code=False)
 
@@ -113,16 +112,16 @@ class GuestFiles:
 
     def add_loader_cache(self, folder: Path) -> None:
         """What a guest's ld.so finds libraries of a root folder by, made below ``folder``."""
-        known = self.by_path.get(loader_cache.CACHE)
-        is_machines = known is None or known.source == Path(loader_cache.CACHE)
+        known = self.by_path.get(elf_closure.CACHE)
+        is_machines = known is None or known.source == Path(elf_closure.CACHE)
         if not self._cached or not self._own_cache or not is_machines:
             return
-        self.by_path.pop(loader_cache.CACHE, None)
-        data = loader_cache.made(self._cached, self.architecture)
+        self.by_path.pop(elf_closure.CACHE, None)
+        data = elf_closure.made(self._cached, self.architecture)
         path = folder / hashlib.sha256(data).hexdigest()[:16] / "ld.so.cache"
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, data, durable=False)
-        self.add(path, loader_cache.CACHE, executable=False, is_code=False)
+        self.add(path, elf_closure.CACHE, executable=False, is_code=False)
 
     def add_any(self, source: Path, guest_path: str) -> None:
         """A file of any kind; of a program also what it links. Raises InputError."""

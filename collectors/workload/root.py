@@ -1,12 +1,20 @@
-"""A root folder: what programs, interpreters and libraries are taken from, as if it were ``/``."""
+"""A root folder: what programs, interpreters and libraries are taken from, as if it were ``/``.
+
+Places in a guest.
+
+The root folder of ``--sysroot``, from which a workload's programs and libraries are taken.
+"""
 
 import os
+import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from profdiff.collectors.architecture import Architecture
+from profdiff.base.errors import InputError
+from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named, told_elf, value_for
+from profdiff.collectors.workload.elf import read_elf
 
 # As many as the kernel follows (MAXSYMLINKS).
 _MAX_LINKS = 40
@@ -48,9 +56,9 @@ class Root:
 
     def holds(self, path: Path) -> str | None:
         """The path there of a file that is named by its path here; None if it lies outside."""
-        for named in (path.absolute(), Path(os.path.realpath(path.parent), path.name)):
-            if named.is_relative_to(self.path) and ".." not in named.parts:
-                return f"/{named.relative_to(self.path)}"
+        for place in (path.absolute(), Path(os.path.realpath(path.parent), path.name)):
+            if place.is_relative_to(self.path) and ".." not in place.parts:
+                return f"/{place.relative_to(self.path)}"
         return None
 
     def _resolved(self, guest_path: str, wanted: Callable[[int], bool]) -> Path | None:
@@ -94,3 +102,55 @@ def usual(architecture: Architecture) -> tuple[Root, ...]:
     if architecture.is_host:
         return (THIS_MACHINE,)
     return Root(Path("/usr", architecture.triplet)), THIS_MACHINE
+
+
+# Where a workload is, and its current folder.
+GUEST_FOLDER = "/work"
+# Those of a guest's own, whatever COMMAND calls them.
+OWN = re.compile(r"/(init$|profdiff(/|$)|bin/busybox$|proc(/|$)|sys(/|$)|dev(/|$))")
+
+
+def guest_place(word: str) -> str:
+    """Where a word of COMMAND leads in the guest: a relative one from GUEST_FOLDER on."""
+    # join() takes an absolute word as it is; two slashes at the start would stay.
+    return re.sub("^//", "/", os.path.normpath(os.path.join(GUEST_FOLDER, word)))  # noqa: PTH118
+
+
+# What tells whose programs a root folder holds.
+_WITNESSES = (
+    *("/bin/sh", "/bin/bash", "/usr/bin/env", "/bin/busybox", "/lib/libc.so.6"),
+    *(f"/lib/{architecture.triplet}/libc.so.6" for architecture in ARCHITECTURES),
+    *(f"/usr/lib/{architecture.triplet}/libc.so.6" for architecture in ARCHITECTURES),
+)
+
+
+def sysroot(values: Sequence[str], architecture: Architecture) -> Root | None:
+    """The root folder for an architecture among ``[ARCH=]DIR``s; None if there is none.
+
+    Raises InputError for what is not a folder, or holds programs for another architecture.
+    """
+    value = value_for("--sysroot", values, architecture)
+    if value is None:
+        return None
+    path = Path(os.path.realpath(value)) if Path(value).is_dir() else Path("/")
+    if path == Path("/"):
+        raise InputError(f"--sysroot {value} is not a folder with a root file system")
+    root = Root(path)
+    other = _holds(root)
+    if other and other != architecture.elf:
+        known = named(other)
+        more = f", or write --sysroot {known.arch}={value}" if known else ""
+        raise InputError(
+            f"--sysroot {value} holds programs for {told_elf(other)}, the guest is "
+            f"{architecture.told}: give one for {architecture.told}{more}"
+        )
+    return root
+
+
+def _holds(root: Root) -> str | None:
+    """Whose programs are there, as ELF names it; None if nothing tells."""
+    for place in _WITNESSES:
+        source = root.find(place)
+        if source and (elf := read_elf(source)):
+            return elf.machine
+    return None

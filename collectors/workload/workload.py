@@ -10,15 +10,12 @@ from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, host
 from profdiff.collectors.programs import package_of
 from profdiff.collectors.workload import python
-from profdiff.collectors.workload.command import find_command, which
-from profdiff.collectors.workload.compilation import compiled, is_source
+from profdiff.collectors.workload.command import find_command, lacking, which
+from profdiff.collectors.workload.compilation import compiled, is_source, test_arguments
 from profdiff.collectors.workload.elf import read_elf
 from profdiff.collectors.workload.files import GuestFile, GuestFiles
-from profdiff.collectors.workload.places import GUEST_FOLDER, guest_place
-from profdiff.collectors.workload.python_modules import add_modules
-from profdiff.collectors.workload.shell_commands import lacking
-from profdiff.collectors.workload.sysroot import sysroot
-from profdiff.collectors.workload.testcase import test_arguments
+from profdiff.collectors.workload.python import add_modules
+from profdiff.collectors.workload.root import GUEST_FOLDER, guest_place, sysroot
 
 COPY = "{copy}"
 """Stands in a command for the number of each copy, from 0."""

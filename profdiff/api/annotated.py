@@ -95,7 +95,7 @@ def _comparison(session: Session, wanted: AnnotationRequest, setting: Setting) -
 
         state = Results.gather(session.manifest).state(setting)
     comparisons = Recordings(session, setting, state).comparisons(Facts())
-    return chosen({one.full_name: one for one in comparisons}, wanted.metric)
+    return chosen({comparison.full_name: comparison for comparison in comparisons}, wanted.metric)
 
 
 def _setting(manifest: Manifest, at: str | None) -> Setting:

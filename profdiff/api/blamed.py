@@ -9,8 +9,7 @@ from profdiff.evidence.blame import delta
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.recording.origin import own_repository
-from profdiff.sources.releases import revision
-from profdiff.sources.repository import Repository
+from profdiff.sources.repository import Repository, revision
 from profdiff.views.blame import Blame, blame
 
 
@@ -43,7 +42,7 @@ def _own(findings: Findings, comparison: Comparison, kernel: int) -> Path:
     """The repository that profdiff built both the base and a kernel from. Raises InputError where
     it did not, it is not here, or is not to be read unasked (``recording.origin``)."""
     sources = [comparison.kernels[number].source for number in (0, kernel)]
-    names = {one.repository if one else "" for one in sources}
+    names = {source.repository if source else "" for source in sources}
     if len(names) == 1 and (name := names.pop()):
         session = findings.session
         if session is not None:

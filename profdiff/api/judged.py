@@ -9,7 +9,7 @@ from profdiff.base.errors import InputError, UndecidedError, told
 if TYPE_CHECKING:
     from profdiff.evidence.conditions.condition import Condition, Judgement
     from profdiff.evidence.conditions.judging import Found
-    from profdiff.session.kinds import PartKind
+    from profdiff.session.held import PartKind
     from profdiff.session.opened import Opened
     from profdiff.session.parts import Parts
     from profdiff.session.session import Session
@@ -62,7 +62,7 @@ def _found(recording: "Session | Parts", at: str | None) -> "tuple[Found, PartKi
 def _sessions(recording: "Session | Parts") -> "tuple[dict[str, Session], PartKind]":
     """By part, "" where there is one only, and what parts differ by. Raises SessionError,
     UndecidedError."""
-    from profdiff.session.kinds import ARCHITECTURE
+    from profdiff.session.held import ARCHITECTURE
     from profdiff.session.session import Session
 
     sessions = recording.sessions()

@@ -1,18 +1,18 @@
-"""What sessions, parts and suites have in common."""
+"""What sessions, parts and suites have in common, a report in a notebook too."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from profdiff.api.frame import framed
 from profdiff.api.judged import judged
 from profdiff.api.table import Table
 from profdiff.evidence.conditions.condition import Condition
 from profdiff.reports.form import DEFAULT_TOP, Form, ReportOptions, Subject
 from profdiff.reports.forms import FORMS
 from profdiff.session.held import refuse
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.record import Record
 from profdiff.views.rows.judgements import JudgementRow, judgement_rows
 
@@ -77,3 +77,19 @@ def formed(recording: Recording, forms: Sequence[Form], name: str, asked: Report
     if opened.held not in form.render:
         refuse(f"--{name}", list(form.render), opened.folder, form.instead)
     return form.render[opened.held](Subject(opened, lambda: recording._found, asked), "")
+
+
+# A notebook keeps what it shows: a larger page would make the file slow to open.
+_MAX_PAGE = 16 * 2**20
+
+
+def framed(title: str, page: str, text: str) -> str:
+    """A page in a frame that can run its scripts and reach nothing of the notebook; where it is
+    larger than 16 MiB, the report's ``text`` instead."""
+    if len(page) > _MAX_PAGE:
+        told = f"The page is too large for a notebook ({len(page) / 2**20:,.0f} MiB): see html()."
+        return f"<p>{told}</p><pre>{escape(text)}</pre>"
+    return (
+        f'<iframe sandbox="allow-scripts" title="{escape(title)}" srcdoc="{escape(page)}" '
+        'style="width: 100%; height: 40em; border: 0"></iframe>'
+    )

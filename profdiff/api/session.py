@@ -3,20 +3,23 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from profdiff.api import annotated, blamed
 from profdiff.api.recording import Recording
-from profdiff.api.table import Table
+from profdiff.api.table import Table, of_topic
+from profdiff.base import units
+from profdiff.base.errors import InputError
 from profdiff.evidence.findings import choose
 from profdiff.evidence.one_setting import LazyFindings
 from profdiff.evidence.results import Results
 from profdiff.reports.documents import session as documents
+from profdiff.reports.form import Subject
+from profdiff.reports.topics import TOPICS, TopicOptions
 from profdiff.session import points
 from profdiff.session.session import Session as Opened
 from profdiff.views.rows.addresses import AddressRow, address_rows
 from profdiff.views.rows.calls import CallRow, call_rows
-from profdiff.views.rows.events import EventCountRow, event_rows
 from profdiff.views.rows.functions import FunctionRow, function_rows
 from profdiff.views.rows.recorded import KernelRow, RunRow, kernel_rows, run_rows
 from profdiff.views.rows.results import ResultRow, result_rows
@@ -46,7 +49,7 @@ class Session(Recording):
     @property
     def settings(self) -> Sequence[str]:
         """What ``at`` takes, ``size=4096,vCPUs=2``; "" for the only one."""
-        return [points.name(one) for one in self._results.settings]
+        return [points.name(setting) for setting in self._results.settings]
 
     @property
     def setting(self) -> str:
@@ -62,7 +65,7 @@ class Session(Recording):
     def metrics(self) -> Sequence[str]:
         """The metrics whose functions are known, ``COLLECTOR:NAME``, the first of the report
         first."""
-        return [one.full_name for one in self._found.findings.comparisons]
+        return [comparison.full_name for comparison in self._found.findings.comparisons]
 
     def at(self, setting: str) -> "Session":
         """The session at another setting: ``NAME=VALUE,...``, as ``profdiff report --at``."""
@@ -97,9 +100,16 @@ class Session(Recording):
         found = self._found.findings.comparison()
         return Table(CallRow, call_rows(found))
 
-    def events(self) -> Table[EventCountRow]:
-        """How often events happened in the kernels: a row for each event, context and kernel."""
-        return Table(EventCountRow, event_rows(self._found.findings))
+    def topic(self, name: str) -> Mapping[str, Table[Any]]:
+        """The tables of ``profdiff report TOPIC`` by name: ``events``, ``idle``, ``probes``,
+        ``traces``, ``types`` or ``sharing``. A row for each row of the table and kernel, with the
+        columns that ``--json`` names."""
+        topics = {topic: kind.section for topic, kind in TOPICS.items() if kind.section}
+        if name not in topics:
+            raise InputError(f"{units.printable(name)}: name one of {', '.join(topics)}")
+        subject = Subject(self._opened, lambda: self._found)
+        section = topics[name](subject, TopicOptions(at=self._at), False)
+        return {table.name: of_topic(table) for table in section.tables}
 
     def annotate(
         self,

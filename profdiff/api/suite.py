@@ -1,27 +1,61 @@
-"""A suite as an object."""
+"""Folders of several sessions as objects: parts and suites; and what any folder holds."""
 
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from profdiff.api.parts import Parts
 from profdiff.api.recording import Recording
 from profdiff.api.session import Session
 from profdiff.api.table import Table
 from profdiff.base.errors import SessionError
-from profdiff.reports.documents import suite
-from profdiff.session import opened, parts, suite_cells
-from profdiff.session.suite import Suite as Opened
+from profdiff.base.terminal import warn
+from profdiff.evidence.parts.findings import PartsFindings
+from profdiff.evidence.parts.results import PartsResults
+from profdiff.reports.documents import parts as parts_document
+from profdiff.reports.documents import suite as suite_document
+from profdiff.session import opened, parts, session, suite
 from profdiff.views.rows.cells import CellRow, cell_rows
+from profdiff.views.rows.results import ResultRow, result_rows
 
 if TYPE_CHECKING:
+    from profdiff.views.parts.document import JointDocument
     from profdiff.views.suite.records import SuiteDocument
+
+
+class Parts(Recording):
+    """A session for each of several architectures or compilers."""
+
+    _opened: parts.Parts
+
+    @property
+    def sessions(self) -> Mapping[str, Session]:
+        """Those that were recorded, by architecture or compiler."""
+        return {name: Session(one) for name, one in self._opened.sessions().items()}
+
+    def at(self, setting: str) -> "Parts":
+        """The same at another setting: ``NAME=VALUE,...``, as ``profdiff report --at``."""
+        return Parts(self._opened, setting)
+
+    def results(self) -> Table[ResultRow]:
+        """What was measured: a row for each part, metric, setting and kernel. Reads no
+        recording."""
+        joint = PartsResults.gather(self._opened.sessions(), self._opened.kind)
+        return Table(ResultRow, result_rows(joint.parts))
+
+    def document(self) -> "JointDocument":
+        """All of the report: the record that ``profdiff report --json`` writes."""
+        return parts_document.build(self._found)
+
+    @cached_property
+    def _found(self) -> PartsFindings:
+        return PartsFindings.of(self._opened, self._at)
 
 
 class Suite(Recording):
     """Several workloads that were recorded on the same kernels."""
 
-    _opened: Opened
+    _opened: suite.Suite
 
     @property
     def sessions(self) -> Mapping[str, Session]:
@@ -30,9 +64,9 @@ class Suite(Recording):
 
     def cell(self, name: str) -> Session | Parts:
         """What was recorded of a cell: ``mprotect/anon,64k``, or of all cells of a workload."""
-        place = suite_cells.located(self._opened, name)
+        place = suite.located(self._opened, name)
         found = opened.open(place.folder)
-        if isinstance(found, Opened):
+        if isinstance(found, suite.Suite):
             raise SessionError(f"{place.folder} is a suite in a suite")
         if isinstance(found, parts.Parts):
             return Parts(found, place.at)
@@ -49,4 +83,16 @@ class Suite(Recording):
 
     @cached_property
     def _found(self) -> "SuiteDocument":
-        return suite.build(self._opened)
+        return suite_document.build(self._opened)
+
+
+def open_recording(folder: Path) -> Session | Parts | Suite:
+    """As ``profdiff.open``."""
+    found = opened.open(folder)
+    if not isinstance(found, suite.Suite):
+        for name, one in found.sessions().items():
+            for line in one.damaged:
+                warn(f"{folder / name}: {line}", above=2)
+    if isinstance(found, session.Session):
+        return Session(found)
+    return Parts(found) if isinstance(found, parts.Parts) else Suite(found)

@@ -4,10 +4,15 @@ from collections.abc import Iterable, Iterator
 from types import NoneType
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints, overload
 
+import msgspec
+
+from profdiff.shapes.table import Table as TopicTable
 from profdiff.views.record import Record
 
 Row = TypeVar("Row", bound=Record)
 _TYPES = {int: "int64", float: "float64", bool: "bool"}
+# The types of those columns of a topic that have the same in every session.
+_KINDS: dict[str, type] = {"name": str, "path": str, "word": str, "verdict": str, "share": float}
 
 
 class Table(Generic[Row]):
@@ -56,12 +61,42 @@ class Table(Generic[Row]):
         for name, hint in get_type_hints(self._kind, include_extras=True).items():
             values = [getattr(row, name) for row in self._rows]
             if get_origin(hint) is dict:
-                keys = dict.fromkeys(key for one in values for key in one)
-                by_key = [(f"{name}.{key}", [one.get(key) for one in values]) for key in keys]
+                keys = dict.fromkeys(key for value in values for key in value)
+                by_key = [(f"{name}.{key}", [value.get(key) for value in values]) for key in keys]
                 found += [(title, _type(get_args(hint)[1]), some) for title, some in by_key]
             else:
                 found.append((name, _type(hint), values))
         return found
+
+
+def of_topic(table: TopicTable) -> Table[Any]:
+    """A row for each row of a topic's table and kernel, the base first; a base has no delta. Fields
+    have the names of columns, with ``_`` for blanks; items of a list have blanks between."""
+    rows = list(table.by_row_and_kernel())
+    kinds = {column.name: _KINDS.get(column.kind) for column in table.columns}
+    fields, columns = [], []
+    for name in rows[0] if rows else ("kernel", *kinds):
+        values = [row[name] for row in rows]
+        kind = kinds.get(name) or _common(values)
+        fields.append((name.replace(" ", "_"), kind | None))
+        columns.append([None if value is None else _cell(kind, value) for value in values])
+    kind = msgspec.defstruct("TopicRow", fields, bases=(Record,), frozen=True)
+    names = [name for name, _ in fields]
+    read = (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
+    return Table(kind, (kind(**row) for row in read))
+
+
+def _common(values: Iterable[Any]) -> type:
+    """The type of all values that are known; text where they have several."""
+    types = {type(value) for value in values if value is not None}
+    if types == {int, float}:
+        return float
+    return types.pop() if len(types) == 1 and types <= {int, float, bool} else str
+
+
+def _cell(kind: type, value: Any) -> Any:
+    """A value as one of a column's type."""
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else kind(value)
 
 
 def _type(hint: Any) -> str:

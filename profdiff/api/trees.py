@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from profdiff.base.errors import InputError
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.base.units import printable
 from profdiff.profile.comparison import Comparison
 from profdiff.recording.origin import own_repository
@@ -35,9 +35,9 @@ def own(
 ) -> tuple[dict[str, Sources], dict[str, str]]:
     """What profdiff built the other kernels from; and why there is none, by label."""
     built = [
-        (one.label, one.source)
-        for one in comparison.kernels
-        if one.source and one.label not in given
+        (kernel.label, kernel.source)
+        for kernel in comparison.kernels
+        if kernel.source and kernel.label not in given
     ]
     trees, untold = {}, {}
     for label, source in built:

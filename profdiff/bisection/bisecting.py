@@ -1,28 +1,35 @@
-"""A bisection from its question to its evidence."""
+"""A bisection from its question to its evidence, and how long it takes."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
+from profdiff.base import units
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
 from profdiff.base.temporary import temporary_folder
 from profdiff.base.terminal import tell
-from profdiff.bisection import estimate
 from profdiff.bisection.evidence import Evidence, gather, refuse_alike
-from profdiff.bisection.git_bisect import Found, GitBisect, Stuck
+from profdiff.bisection.git_bisect import Found, GitBisect, Stuck, estimated_steps
 from profdiff.bisection.kept import Kept, Question
-from profdiff.bisection.kernels import Kernels, label_of
-from profdiff.bisection.measuring import Measuring, open_session, record, require_result
-from profdiff.bisection.search import search
-from profdiff.bisection.step_function import Jump, besides, jumps
+from profdiff.bisection.measuring import (
+    Kernels,
+    Measuring,
+    label_of,
+    open_session,
+    record,
+    require_result,
+)
+from profdiff.bisection.search import Jump, besides, jumps, search
 from profdiff.bisection.verdict import Judge, only
 from profdiff.collectors.architecture import host
+from profdiff.collectors.kernels.building.job import BuildJob
+from profdiff.collectors.kernels.building.kept import seconds_of_builds
 from profdiff.collectors.kernels.git_spec import GitSpec
 from profdiff.evidence.conditions.condition import Condition
 from profdiff.evidence.suspected import suspects
@@ -71,11 +78,11 @@ def bisect(asked: Asking) -> Session:
         git = GitBisect.make(repository.git, folder / "git", bad)
         names = asked.good, asked.bad
         every = asked.all_above is not None
-        told = estimate.told(git, good, bad, asked.plain, names, every=every)
+        told = estimated(git, good, bad, asked.plain, names, every=every)
         tell(told)
         with _measuring(asked, kept, good, bad) as (measuring, equipment):
             # What was built by now may say more.
-            if told != (now := estimate.told(git, good, bad, asked.plain, names, every=every)):
+            if told != (now := estimated(git, good, bad, asked.plain, names, every=every)):
                 tell(now)
             return _Bisecting(asked, repository, git, measuring, equipment, good, bad).run()
 
@@ -187,7 +194,7 @@ class _Bisecting:
 
     def _nearest_good(self, culprit: str) -> str:
         goods = [one for one in self.git.marked("good") if self.git.is_ancestor(one, culprit)]
-        counted = [(len(self.git.rev_list(culprit, f"^{one}")), one) for one in goods]
+        counted = [(len(self.git.rev_list(culprit, f"^{good}")), good) for good in goods]
         return min(counted)[1] if counted else self.good
 
     def _others(self, culprit: str, values: Mapping[str, float | None]) -> list[Jump]:
@@ -241,15 +248,15 @@ class _Bisecting:
             explained=explained(values[PARENT], values[CULPRIT]),
             tested=len(tested),
             skipped=len(skipped | content.untestable.keys() | content.failed.keys()),
-            candidates=[revision(one) for one in candidates],
+            candidates=[revision(candidate) for candidate in candidates],
             others=[
                 Step(
-                    culprit=revision(one.culprit, one.after),
-                    parent=revision(one.parent, one.before),
-                    explained=explained(one.before, one.after),
-                    candidates=[revision(each) for each in one.candidates],
+                    culprit=revision(other.culprit, other.after),
+                    parent=revision(other.parent, other.before),
+                    explained=explained(other.before, other.after),
+                    candidates=[revision(candidate) for candidate in other.candidates],
                 )
-                for one in others
+                for other in others
             ],
             all_above=self.asked.all_above,
             reverted=revision(evidence.candidate) if evidence.candidate else None,
@@ -297,3 +304,47 @@ def _refuse(repository: Repository, good: tuple[str, str], bad: tuple[str, str])
             f"--bad {bad[1]} comes before --good {good[1]}: bisect looks for the commit that made "
             f"it worse; for the one that made it better, write --good {bad[1]} --bad {good[1]}"
         )
+
+
+# A boot with a short workload, where nothing was recorded yet.
+_RUN = (5.0, 20.0)
+# Good and bad; the culprit's parent, itself, bad and the revert once more, of which one is built.
+_MORE_BUILDS, _MORE_RUNS = 3, 6
+
+
+def estimated(
+    bisect: GitBisect,
+    good: str,
+    bad: str,
+    plain: GitSpec,
+    names: tuple[str, str],
+    *,
+    every: bool = False,
+) -> str:
+    """In one line; ``names``: good and bad as the user wrote them; ``every``: whether more than one
+    step is looked for. What was begun is counted from where it is. Raises InputError, MissingError
+    for what cannot be built."""
+    count = int(bisect.git.run("rev-list", "--count", bad, f"^{good}", "--"))
+    revisions = f"{units.counted(count, 'revision')} from {names[0]} to {names[1]}"
+    if bisect.resume(good, bad):
+        if isinstance(bisect.state(), Found):
+            return f"{revisions}: the first bad commit is found already"
+        left, steps = len(bisect.left()), bisect.steps()
+        revisions = f"{left:,} left of {revisions}"
+    else:
+        steps = estimated_steps(bisect.git, bad, f"^{good}")
+    least = "at least" if every else "about"
+    about = f"{revisions}: {least} {units.counted(steps, 'step')}"
+    job = BuildJob.of(replace(plain, revision=bad))
+    first, further = seconds_of_builds(job.source.repository, job.objects)
+    if not first and not further:
+        return f"{about}; no such kernel was built yet, so the time is not known"
+    if not further:
+        each = units.span(min(first), max(first))
+        return f"{about}; the first build takes {each}, those that go on from it less"
+    builds, runs = steps + _MORE_BUILDS, steps + _MORE_RUNS
+    low = builds * min(further) + runs * _RUN[0]
+    high = builds * max(further) + runs * _RUN[1]
+    each = units.span(min(further), max(further))
+    whole = "at least " if every else ""
+    return f"{about}; a build takes {each}, all {whole}{units.span(low, high)}"

@@ -10,8 +10,7 @@ from pathlib import Path
 from profdiff.base.errors import InputError, RunError
 from profdiff.base.terminal import tell
 from profdiff.bisection.git_bisect import Mark
-from profdiff.bisection.kernels import Kernels
-from profdiff.bisection.measuring import open_session, record, require_result
+from profdiff.bisection.measuring import Kernels, open_session, record, require_result
 from profdiff.bisection.verdict import Judge
 from profdiff.collectors.kernels.build import BuildError, DoesNotApply
 from profdiff.collectors.kernels.files import KernelFiles
@@ -24,7 +23,7 @@ from profdiff.session.lock import recording
 from profdiff.session.session import Session
 
 # Parts of the culprit's own step that count as undone, and as not undone.
-_MOST, _LEAST = 0.9, 0.1
+_UNDONE, _NOT_UNDONE = 0.9, 0.1
 # So many candidates are tried, because each is a build.
 _TRIED = 4
 
@@ -107,7 +106,7 @@ def _remove_other(folder: Path, located: Sequence[KernelFiles]) -> None:
     it, and what a killed one left goes, too."""
     gone = folder.with_name(f".{folder.name}.gone")
     if is_session(folder):
-        known = {one.label: one.spec for one in Session.open(folder).manifest.kernels}
+        known = {kernel.label: kernel.spec for kernel in Session.open(folder).manifest.kernels}
         if known != {one.label: one.spec for one in located}:
             _remove(gone)
             folder.rename(gone)
@@ -144,9 +143,9 @@ def _outcome(values: dict[str, float | None], own: Judge) -> tuple[Reverted, flo
     if before is None or after is None or left is None or whole is None or before == after:
         return "not measured", None
     undone = (whole - left) / (after - before)
-    if _MOST <= undone <= 1 / _MOST:
+    if _UNDONE <= undone <= 1 / _UNDONE:
         return "confirmed", undone
-    return ("partly" if undone >= _LEAST else "not"), undone
+    return ("partly" if undone >= _NOT_UNDONE else "not"), undone
 
 
 def refuse_alike(found: Evidence, judge: Judge, parent: str, culprit: str) -> None:

@@ -143,17 +143,17 @@ class GitBisect:
     def state(self) -> State:
         """What git wants to know, or has found. Raises InputError where it says neither."""
         lines = [line for line in self.log() if line]
-        if lines and (found := _FOUND.match(lines[-1])):
-            return Found(found[1])
+        if lines and (match := _FOUND.match(lines[-1])):
+            return Found(match[1])
         candidates: list[str] = []
         while lines and (candidate := _CANDIDATE.match(lines.pop())):
             candidates.append(candidate[1])
         if candidates:
             return Stuck(candidates)
-        said = self.git.succeeds("rev-parse", "--verify", "--quiet", "BISECT_HEAD")
-        if not said:
+        output = self.git.succeeds("rev-parse", "--verify", "--quiet", "BISECT_HEAD")
+        if not output:
             raise InputError(f"{self.git.shown}: git bisect names no commit to test")
-        return Next(said.decode().strip())
+        return Next(output.decode().strip())
 
     def left(self) -> list[str]:
         """The commits that can still be the first bad one, the bad end among them."""
@@ -192,8 +192,8 @@ class GitBisect:
 
     def parents(self, commit: str) -> list[str]:
         """In their order."""
-        said = self.git.run("rev-list", "--no-walk", "--parents", commit, "--").decode().split()
-        return said[1:]
+        output = self.git.run("rev-list", "--no-walk", "--parents", commit, "--").decode().split()
+        return output[1:]
 
     def merge_bases(self, one: str, other: str) -> list[str]:
         """The best common ancestors; none without a common history."""
@@ -206,8 +206,8 @@ class GitBisect:
     @cached_property
     def _state(self) -> Path:
         """The folder that git keeps its state in."""
-        said = self.git.run("rev-parse", "--absolute-git-dir")
-        return Path(said.decode(errors="surrogateescape").rstrip("\n"))
+        output = self.git.run("rev-parse", "--absolute-git-dir")
+        return Path(output.decode(errors="surrogateescape").rstrip("\n"))
 
     def _mend_head(self, bad: str) -> None:
         """Without BISECT_HEAD, git takes a bisection for one that checks files out, and would."""
@@ -223,13 +223,15 @@ class GitBisect:
             raise InputError(f"{self.git.shown}: git bisect has no bad commit")
         good = [f"^{commit}" for name, commit in refs.items() if "/good-" in name]
         lines = self.log()
-        first = any(one.startswith("git bisect start") and "first-parent" in one for one in lines)
+        first = any(
+            line.startswith("git bisect start") and "first-parent" in line for line in lines
+        )
         return [refs[_BAD], *good, *(["--first-parent"] if first else [])]
 
     def _refs(self) -> dict[str, str]:
         """What is marked, by git's names for it."""
-        said = self.git.run("for-each-ref", "--format=%(refname) %(objectname)", "refs/bisect")
-        rows = (line.split() for line in said.decode().splitlines())
+        output = self.git.run("for-each-ref", "--format=%(refname) %(objectname)", "refs/bisect")
+        rows = (line.split() for line in output.decode().splitlines())
         return {row[0]: row[1] for row in rows if len(row) == 2}
 
     def _bisect(self, words: Sequence[str], expected: dict[str, str]) -> None:
@@ -259,5 +261,5 @@ def _half(git: Git, *ends: str) -> dict[str, str]:
 
 
 def _common(git: Git) -> Path:
-    said = git.run("rev-parse", "--path-format=absolute", "--git-common-dir")
-    return Path(said.decode(errors="surrogateescape").rstrip("\n")).resolve()
+    output = git.run("rev-parse", "--path-format=absolute", "--git-common-dir")
+    return Path(output.decode(errors="surrogateescape").rstrip("\n")).resolve()

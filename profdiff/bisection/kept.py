@@ -59,7 +59,7 @@ class Kept:
         if folder.is_file() or (
             folder.is_dir()
             and not (folder / _FILE).exists()
-            and not all(_is_own(one, own) for one in folder.iterdir())
+            and not all(_is_own(path, own) for path in folder.iterdir())
         ):
             raise InputError(f"-o {folder} exists and is not a bisection: name another folder")
 

@@ -1,21 +1,26 @@
-"""What a revision costs: its kernel built and booted."""
+"""What a revision costs: its kernel built, one after the other and the next one beside a guest, and
+booted."""
 
+import contextlib
 import os
 import re
+import shutil
+import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from profdiff.base import units
-from profdiff.base.errors import RunError
+from profdiff.base import program, units
+from profdiff.base.errors import ProfdiffError, RunError
 from profdiff.base.progress import progress
 from profdiff.base.terminal import tell
 from profdiff.bisection.git_bisect import Mark
 from profdiff.bisection.kept import Kept
-from profdiff.bisection.kernels import Kernels, label_of
 from profdiff.bisection.verdict import Judge, Verdict
-from profdiff.collectors.kernels.build import BuildError, UnfitError
+from profdiff.collectors.kernels.build import BuildError, UnfitError, build, is_built
+from profdiff.collectors.kernels.building.job import BuildJob
 from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.git_spec import Change, GitSpec
 from profdiff.collectors.recorder import Recorder
 from profdiff.profile.kept import keep
 from profdiff.recording import plan, run, schedule, varied
@@ -23,6 +28,76 @@ from profdiff.recording.experiment import Equipment, Experiment, RecordOptions
 from profdiff.session import manifest as m
 from profdiff.session.held import is_session
 from profdiff.session.session import Session
+
+_DIGITS = 12
+_PATIENCE = 30.0
+
+
+def label_of(commit: str) -> str:
+    """What a revision's kernel is called in the session."""
+    return commit[:_DIGITS]
+
+
+class Kernels:
+    """``plain``: the repository, config, compiler and architecture of all. One build may go on
+    beside what the caller does; it ends with ``close``."""
+
+    def __init__(self, plain: GitSpec) -> None:
+        self._plain = plain
+        self._beside: tuple[str, subprocess.Popen[bytes]] | None = None
+
+    def spec(self, commit: str, reverted: str = "") -> GitSpec:
+        """What names the kernel of a revision, with another commit reverted on top."""
+        changes = (Change("revert", reverted),) if reverted else ()
+        return replace(self._plain, revision=commit, changes=changes)
+
+    def build(self, commit: str, label: str = "", reverted: str = "") -> KernelFiles:
+        """The kernel, out of the cache or built now. Raises what
+        ``profdiff.collectors.kernels.build.build`` does."""
+        spec = self.spec(commit, reverted)
+        if self._beside and self._beside[0] == str(spec):
+            # It began before us. What it says it will not have said: then it is built here.
+            if self._beside[1].poll() is None:
+                tell(f"{label or label_of(commit)}: its build began beside the guest")
+            self._beside[1].wait()
+        self.close()
+        return build(BuildJob.of(spec), label or label_of(commit))
+
+    def begin(self, commits: Sequence[str]) -> None:
+        """Build the first of ``commits`` that is not in the cache, beside what comes now."""
+        if self._beside and self._beside[1].poll() is None:
+            return
+        missing = None
+        # What is wrong with it shows when it is its turn.
+        with contextlib.suppress(ProfdiffError):
+            missing = next((spec for spec in map(self.spec, commits) if not is_built(spec)), None)
+        if missing is None:
+            return
+        setpriv = shutil.which("setpriv")
+        if setpriv is None:
+            return  # It would outlive a bisect that is killed.
+        command = program.command("kernel", "build", "--quiet", str(missing))
+        nowhere = subprocess.DEVNULL
+        process = subprocess.Popen(
+            [setpriv, "--pdeathsig", "TERM", *command],
+            stdin=nowhere,
+            stdout=nowhere,
+            stderr=nowhere,
+        )
+        self._beside = str(missing), process
+
+    def close(self) -> None:
+        """End a build that goes on beside."""
+        if self._beside and self._beside[1].poll() is None:
+            process = self._beside[1]
+            process.terminate()
+            try:
+                process.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._beside = None
+
 
 # What a compiler or make says of a process that something else ended.
 _KILLED = re.compile(r"\bKilled\b|\bsignal 9\b|\bError 137\b")
@@ -43,7 +118,7 @@ def record(
     if repeated is not None:
         batch = run.Batch(session, kernels, recorders)
         varied.repeat(varied.of_experiment(repeated, batch), repeated.most_states, jobs=jobs)
-    keep(session, [one for one in kernels if has_result(session, one.label, recorders)])
+    keep(session, [kernel for kernel in kernels if has_result(session, kernel.label, recorders)])
 
 
 def _jobs(kernels: Sequence[KernelFiles]) -> int:
@@ -131,7 +206,7 @@ class Measuring:
         self.kernels.begin(likely)
         described = plan.describe_kernel(files)
         manifest = self.session.manifest
-        if label not in [one.label for one in manifest.kernels]:
+        if label not in [kernel.label for kernel in manifest.kernels]:
             self.session.save(m.replace(manifest, kernels=[*manifest.kernels, described]))
         record(self.session, [files], self.recorders)
         if not self._has(label):
@@ -148,7 +223,7 @@ class Measuring:
 
     def tested(self) -> list[str]:
         """The labels that ran."""
-        return [one.label for one in self.session.manifest.kernels if self._has(one.label)]
+        return [kernel.label for kernel in self.session.manifest.kernels if self._has(kernel.label)]
 
     def _of(self, label: str) -> Verdict:
         if label not in self._judged:

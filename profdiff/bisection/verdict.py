@@ -145,7 +145,7 @@ def only(session: Session, labels: Sequence[str]) -> Session:
     manifest = session.manifest
     few = m.replace(
         manifest,
-        kernels=[session.kernel(one) for one in labels],
+        kernels=[session.kernel(label) for label in labels],
         runs=[run for run in manifest.runs if run.kernel in labels],
     )
     return Session(session.folder, few)

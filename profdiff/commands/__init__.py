@@ -11,7 +11,7 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "record": Command("record.command:record", "Record COMMAND on two or more kernels."),
+    "record": Command("record:record", "Record COMMAND on two or more kernels."),
     "plan": Command("plan:plan", "Show what record would run, and how long it takes."),
     "merge": Command("merge:merge", "Put the shards of a recording together."),
     "report": Command("report:report", "Show the results of a session."),
@@ -29,8 +29,8 @@ COMMANDS = {
     "mcp": Command("mcp:mcp", "Answer an assistant's questions about recordings."),
     "import": Command("imports:import_", "Make a session from existing recordings."),
     "diff": Command("imports:diff", "Compare existing recordings."),
-    "doctor": Command("doctor.command:doctor", "Show what recording needs, and what is missing."),
-    "kernel": Command("kernel.command:kernel", "Name kernels, list, fetch and build them."),
+    "doctor": Command("doctor:doctor", "Show what recording needs, and what is missing."),
+    "kernel": Command("kernel:kernel", "Name kernels, list, fetch and build them."),
     "example": Command("example:example", "Copy a published experiment here, or list them."),
     "completion": Command("completion:completion", "Print a script for completion in a shell."),
     "header": Command("header:header", "Print the folder of profdiff.h."),

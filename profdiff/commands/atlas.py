@@ -58,7 +58,7 @@ def atlas(sessions: tuple[Path, ...], site: Path, threshold: str | None, series:
 
     The pages need no server: open DIR/index.html, or copy DIR to any web server.
     """
-    if again := next((one for one in sessions if sessions.count(one) > 1), None):
+    if again := next((session for session in sessions if sessions.count(session) > 1), None):
         raise InputError(f"{again} is given twice: name each recording once")
     from profdiff.reports.atlas import site as atlas_site
     from profdiff.reports.csv import atlas as csv_atlas

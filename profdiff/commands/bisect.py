@@ -109,7 +109,7 @@ def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--arch",
     "architecture",
-    type=click.Choice([one.arch for one in ARCHITECTURES]),
+    type=click.Choice([architecture.arch for architecture in ARCHITECTURES]),
     help="What to build the kernels for.  [default: this machine's]",
 )
 @click.option(
@@ -214,9 +214,9 @@ def _experiment(options: dict[str, Any], folder: Path) -> RecordOptions:
 
     context = click.get_current_context()
     collected = {
-        one.name: options.get(one.name, one.get_default(context))
-        for one in registry.options()
-        if one.name
+        option.name: options.get(option.name, option.get_default(context))
+        for option in registry.options()
+        if option.name
     }
     if len(options["cpus"]) > 1:
         raise InputError("--cpus: a bisection measures one point: give one number of vCPUs")

@@ -20,7 +20,7 @@ from profdiff.commands.output import (
 from profdiff.commands.recording import CELL, SESSION, find
 from profdiff.reports.blame.forms import FORMS, Blamed
 from profdiff.reports.form import ReportOptions, Subject, refuse_per_op
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 
 
 @command()

@@ -27,7 +27,7 @@ from profdiff.reports.form import Subject
     help="Fail if METRIC[:total|kernel|user|FUNCTION|total:FUNCTION] OPERATOR BOUND holds, for "
     "example 'instructions > +2%', 'instructions:change_pte_range > +3/op' or, with all that the "
     "function calls, 'instructions:total:do_mprotect_pkey > +5%'. With exact counts, METRIC can be "
-    "a class of instructions ('locked:change_pte_range > +0'); 'size:FUNCTION > +10%' and "
+    "an item of the inventory ('locked:change_pte_range > +0'); 'size:FUNCTION > +10%' and "
     "'inlined:FUNCTION changed' guard a function's code; 'loads:TYPE.FIELD > +0', "
     "'stores:TYPE > +2%', 'layout:TYPE.FIELD moved' and 'lines:TYPE > +0' guard what data "
     "kernels access, and where that lies; 'transfers:TYPE.FIELD > +0' and 'misses > +2%' guard "

@@ -17,7 +17,7 @@ _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "ms": 1e-3}
 _MANY = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _NUMBER = re.compile(r"\s*(\d[\d_,]*(?:\.\d+)?(?:[eE]\d{1,2})?)\s*([A-Za-z%]*)", re.ASCII)
 # As much of a mistake is told.
-_LONGEST = 200
+_MAX_TEXT = 200
 
 
 class Command(click.Command):
@@ -59,7 +59,7 @@ class Command(click.Command):
     def _refuse_unseparated(self, ctx: click.Context, args: Sequence[str]) -> None:
         """Raise UsageError where an option, or --, stands behind COMMAND's first word: whose option
         it is cannot be told."""
-        if not any(one.name == "command" for one in self.params):
+        if not any(param.name == "command" for param in self.params):
             return
         parser = self.make_parser(ctx)
         parser.allow_interspersed_args = False
@@ -71,7 +71,7 @@ class Command(click.Command):
             return
         if "--" in args and list(args[args.index("--") + 1 :]) == list(words):
             return
-        option = next((one for one in words if len(one) > 1 and one.startswith("-")), None)
+        option = next((word for word in words if len(word) > 1 and word.startswith("-")), None)
         if option is None:
             return
         form = f"{ctx.command_path} OPTIONS -- "
@@ -80,7 +80,7 @@ class Command(click.Command):
             raise click.UsageError(
                 f"{words[0]} stands before --, but no option takes it: write {form}{behind}"
             )
-        whole = f"{form}{shlex.join(words)}"[:_LONGEST]
+        whole = f"{form}{shlex.join(words)}"[:_MAX_TEXT]
         raise click.UsageError(
             f"{option} stands behind the workload {words[0]}: write -- before the workload, and "
             f"profdiff's own options before that: {whole}"
@@ -90,8 +90,8 @@ class Command(click.Command):
         self, ctx: click.Context, given: Mapping[str, object], order: Sequence[click.Parameter]
     ) -> None:
         times = Counter(one.name for one in order)
-        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
-        names = {name for one in options for name in (*one.opts, *one.secondary_opts)}
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        names = {name for option in options for name in (*option.opts, *option.secondary_opts)}
         for parameter in self.params:
             if parameter.name == "command":
                 continue
@@ -118,17 +118,17 @@ class Command(click.Command):
             raise click.UsageError(f"{told} lacks its value: write {form} before {value}")
 
     def _without_value(self, ctx: click.Context, error: click.BadOptionUsage) -> str:
-        for one in self.get_params(ctx):
-            if error.option_name in (*one.opts, *one.secondary_opts):
-                if _is_flag(one):
+        for param in self.get_params(ctx):
+            if error.option_name in (*param.opts, *param.secondary_opts):
+                if _is_flag(param):
                     return f"{error.option_name} takes no value: write it alone"
-                return f"{error.option_name} lacks its value: write {_form(one)}"
+                return f"{error.option_name} lacks its value: write {_form(param)}"
         return error.format_message()
 
     def too_many(self, ctx: click.Context, word: str) -> str:
         """What is said of an argument that the command does not take."""
-        kernel = next((one for one in self.params if "--kernel" in one.opts), None)
-        takes = any(isinstance(one, click.Argument) for one in self.params)
+        kernel = next((param for param in self.params if "--kernel" in param.opts), None)
+        takes = any(isinstance(param, click.Argument) for param in self.params)
         if kernel and not takes:
             return f"{ctx.command_path} takes no {word} by itself: write --kernel {word}"
         usage = " ".join([ctx.command_path, *self.collect_usage_pieces(ctx)])
@@ -190,7 +190,7 @@ def _no_number(parameter: click.Parameter, value: str) -> str:
     meant = _meant(parameter, value)
     least, most = kind.min or 0, math.inf if kind.max is None else kind.max
     if meant is None or not least <= meant <= most or (whole and meant != int(meant)):
-        return f"{_told(parameter)} {value[:_LONGEST]}: write {what}"
+        return f"{_told(parameter)} {value[:_MAX_TEXT]}: write {what}"
     return f"{_told(parameter)} {value}: write {what}: {_told(parameter)} {meant:.15g}"
 
 

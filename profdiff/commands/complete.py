@@ -2,6 +2,8 @@
 
 Each function is an option's ``shell_complete``. A shell shows no errors while it completes: what
 cannot be read has nothing to offer.
+
+The session that a command means where none is named.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from profdiff.base.errors import ProfdiffError
+from profdiff.base.errors import ProfdiffError, SessionError
 
 if TYPE_CHECKING:
     from profdiff.session.session import Session
+
 
 _Values = Callable[[click.Context, click.Parameter, str], list[str]]
 
@@ -64,7 +67,7 @@ def kernels(context: click.Context, parameter: click.Parameter, typed: str) -> l
             found = _entries(spec.removeprefix(prefix))
             folders = [entry for entry in found if Path(entry).expanduser().is_dir()]
             return [f"{before}{prefix}{_shown(entry)}" for entry in folders]
-    whole = [one for kind in KINDS for one in kind.completions()]
+    whole = [completion for kind in KINDS for completion in kind.completions()]
     known = _beginning(spec, [*registered(), *whole])
     return [before + value for value in (*known, *map(_shown, _entries(spec)))]
 
@@ -84,10 +87,9 @@ def sessions(context: click.Context, parameter: click.Parameter, typed: str) -> 
 @_quiet
 def cells(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """The cells of the suite."""
-    from profdiff.commands.newest import newest
     from profdiff.session.held import held
     from profdiff.session.suite import Suite
-    from profdiff.session.suite_cells import cells as located
+    from profdiff.session.suite import cells as located
 
     words = [context.params.get("session"), *context.args]
     given = next((Path(word) for word in words if word and held(Path(word)) == "suite"), None)
@@ -147,7 +149,6 @@ def sessions_or_functions(
 ) -> list[str]:
     """Complete the first of two words, where the session may be omitted: session folders, and the
     functions of the newest."""
-    from profdiff.commands.newest import newest
     from profdiff.session import opened
     from profdiff.session.held import held
 
@@ -210,7 +211,6 @@ def _functions(sessions: Iterable[Session]) -> set[str]:
 
 def _sessions(context: click.Context) -> list[Session]:
     """What the command is about: a session, or several."""
-    from profdiff.commands.newest import newest
     from profdiff.session import opened
     from profdiff.session.held import held
 
@@ -241,3 +241,32 @@ def _entries(typed: str) -> list[str]:
 def _shown(entry: str) -> str:
     """A folder ends with a slash, behind which one types on."""
     return f"{entry}/" if Path(entry).expanduser().is_dir() else entry
+
+
+def newest(folder: Path) -> Path:
+    """What was recorded last in ``folder``: a session, parts, or a suite, which are one with their
+    parts. Raises SessionError."""
+    from profdiff.session.held import held
+
+    # In the folder of parts, all of them are meant.
+    whole = held(folder) in ("parts", "suite")
+    places = [folder] if whole else [*folder.iterdir(), folder]
+    times = {place: time for place in places if (time := _last_written(place)) is not None}
+    if not times:
+        raise SessionError(
+            "no session in this folder: name one, or create one with profdiff record"
+        )
+    return max(times, key=lambda place: times[place])
+
+
+def _last_written(folder: Path) -> float | None:
+    """When what is recorded in ``folder`` was last written, in seconds since 1970; None: there is
+    nothing."""
+    from profdiff.session.held import held, says_so
+
+    has, first = held(folder), says_so(folder)
+    if has is None or first is None:
+        return None
+    depth = {"session": (), "parts": ("*",), "suite": ("*", "*/*")}[has]
+    files = [manifest for one in depth for manifest in folder.glob(f"{one}/manifest.json")]
+    return max(file.stat().st_mtime for file in [first, *files])

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from profdiff.base.errors import InputError
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.base.temporary import temporary_folder
 from profdiff.base.terminal import say
 from profdiff.commands.command import command

@@ -1,4 +1,7 @@
-"""``profdiff import`` and ``profdiff diff``: recordings that exist as files."""
+"""``profdiff import`` and ``profdiff diff``: recordings that exist as files.
+
+Recordings that come through a pipe, which can be read only once.
+"""
 
 import os
 import shlex
@@ -8,13 +11,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from profdiff.base import piped
 from profdiff.base.errors import InputError, ProfdiffError
-from profdiff.base.home import place_of
+from profdiff.base.outputs import place_of
 from profdiff.base.terminal import say, tell
 from profdiff.commands.command import command
 from profdiff.commands.output import Output, output_options, refuse_inputs, with_options
@@ -25,6 +27,7 @@ from profdiff.reports.forms import FORMS
 if TYPE_CHECKING:
     from profdiff.evidence.findings import Findings
     from profdiff.profile.importing import GivenRecording, Imported
+
 
 _FILES = [
     click.option(
@@ -124,8 +127,8 @@ def _read(recordings: Sequence[str], symbols: dict[str, Sequence[str]]) -> "list
     from profdiff.symbolization.perf_reading import begun
 
     given = [(label, place_of(text)) for label, text in labelled(recordings, _label, "FILE")]
-    names = ["standard input" if str(path) == piped.STANDARD_INPUT else path for _, path in given]
-    files = [(label, piped.kept(path) if piped.is_pipe(path) else path) for label, path in given]
+    names = ["standard input" if str(path) == STANDARD_INPUT else path for _, path in given]
+    files = [(label, kept(path) if is_pipe(path) else path) for label, path in given]
     # While what reads it is imported.
     with begun(files[0][1]):
         from profdiff.profile import importing
@@ -238,3 +241,49 @@ def _by_label(option: str, texts: Sequence[str], labels: list[str]) -> dict[str,
             raise InputError(f"{option}: {label} is given twice")
         found[label] = _of_kind(option, text, place_of(path))
     return found
+
+
+STANDARD_INPUT = "-"
+_OPEN = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+_MAX_PIPE = 16 << 30
+_STEP = 1 << 20
+
+
+def is_pipe(path: Path) -> bool:
+    """Whether it is ``-`` or a pipe that is open already, such as ``<(perf script)``."""
+    try:
+        return str(path) == STANDARD_INPUT or (
+            str(path).startswith(_OPEN) and not path.is_dir() and not path.is_file()
+        )
+    except OSError:
+        return False
+
+
+def kept(path: Path) -> Path:
+    """A file with what comes through a pipe; it goes with this process. Raises InputError."""
+    import tempfile
+
+    name = "/dev/stdin" if str(path) == STANDARD_INPUT else str(path)
+    try:
+        with Path(name).open("rb") as pipe, tempfile.TemporaryFile() as file:
+            if pipe.isatty():
+                raise InputError(f"{path} is a terminal: pipe a recording into it, or name a file")
+            _copy(pipe, file)
+            return Path(f"/dev/fd/{os.dup(file.fileno())}")
+    except OSError as error:
+        raise InputError(
+            f"cannot keep what comes from {path} ({error.strerror}): write it to a file, or set "
+            "TMPDIR to a folder with more space"
+        ) from error
+
+
+def _copy(pipe: BinaryIO, file: BinaryIO) -> None:
+    left = _MAX_PIPE
+    while part := pipe.read(min(_STEP, left + 1)):
+        left -= len(part)
+        if left < 0:
+            raise InputError(
+                f"more than {_MAX_PIPE >> 30} GiB come from a pipe: write it to a file"
+            )
+        file.write(part)
+    file.flush()

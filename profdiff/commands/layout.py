@@ -15,7 +15,7 @@ from profdiff.commands.output_types import OUTPUT_FILE
 from profdiff.reports.form import ReportOptions, text
 
 if TYPE_CHECKING:
-    from profdiff.collectors.kernels.arguments import KernelArgument
+    from profdiff.collectors.kernels.kinds.registry import KernelArgument
 
 _BTF = Path("/sys/kernel/btf/vmlinux")
 
@@ -65,7 +65,7 @@ def layout(
     profdiff kernel --help, or a file with DWARF or BTF: vmlinux, a module, a file in
     /sys/kernel/btf.
     """
-    from profdiff.collectors.kernels.arguments import parse_arguments
+    from profdiff.collectors.kernels.kinds.registry import parse_arguments
     from profdiff.forms import json as json_form
     from profdiff.reports.layout import csv as csv_form
     from profdiff.reports.layout import text as text_form
@@ -76,7 +76,7 @@ def layout(
         raise InputError("only one file can go to standard output (-)")
     names = list(dict.fromkeys(_name(one) for one in types))
     kernels = parse_arguments([base, new])
-    files = {one.label: _file(one) for one in kernels}
+    files = {kernel.label: _file(kernel) for kernel in kernels}
     refuse_inputs([csv, json], files.values())
     found = {label: layouts(file, names) for label, file in files.items()}
     for number, name in enumerate(names):
@@ -85,7 +85,7 @@ def layout(
                 f"{name}: neither kernel has a struct, union or typedef of this name with fields; "
                 "a module's types are in the module's file"
             )
-    document = views.build(names, {one.label: str(one.spec) for one in kernels}, found)
+    document = views.build(names, {kernel.label: str(kernel.spec) for kernel in kernels}, found)
     if csv:
         write(csv, csv_form.render(document))
     if json:
@@ -113,7 +113,7 @@ def _name(typed: str) -> str:
 
 def _file(kernel: KernelArgument) -> Path:
     """The file that has the types of a kernel. Raises InputError."""
-    from profdiff.base.home import place_of
+    from profdiff.base.outputs import place_of
     from profdiff.symbolization.type_layout import holds_types
 
     itself = place_of(str(kernel.spec))

@@ -103,15 +103,14 @@ def _read(named: str) -> tuple[ReceivedMail, Report]:
 
 def _report(mail: ReceivedMail) -> Report:
     from profdiff.evidence.lkp.report import Report
-    from profdiff.mail.encoded_words import decoded
+    from profdiff.mail.address import decoded
 
     return Report.read(decoded(mail.value("Subject")), mail.text() or "")
 
 
 def _mails(named: str) -> list[ReceivedMail]:
     """Those that may be meant; at least one."""
-    from profdiff.mail.fetched_thread import fetch, message_id
-    from profdiff.mail.thread import ReceivedMail, Thread, is_mbox, unpacked
+    from profdiff.mail.thread import ReceivedMail, Thread, fetch, is_mbox, message_id, unpacked
 
     path = Path("/dev/stdin" if named == "-" else named)
     if named != "-" and not path.exists() and (wanted := message_id(named)) is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from profdiff.base.errors import InputError
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.base.terminal import say, tell
 from profdiff.commands import complete
 from profdiff.commands.command import command
@@ -24,8 +24,8 @@ from profdiff.session.held import EVERY, Held
 if TYPE_CHECKING:
     from profdiff.evidence.findings import Findings
     from profdiff.mail.address import Address
-    from profdiff.mail.attachment import Attachment
     from profdiff.mail.content import MailOptions
+    from profdiff.mail.draft import Attachment
     from profdiff.mail.letter import Letter, Quote
     from profdiff.mail.recipients import Recipients
     from profdiff.mail.thread import Thread
@@ -197,8 +197,7 @@ def mail(
     has it, and the command that would send the draft.
     """
     from profdiff.commands.output import write
-    from profdiff.mail import address, attachment, content, draft, letter, trailers
-    from profdiff.mail import asked as asked_for
+    from profdiff.mail import address, content, draft, letter, trailers
     from profdiff.mail.reproducer import Reproducer
     from profdiff.views.bisection import fixes
 
@@ -238,8 +237,8 @@ def mail(
         quote=quoted,
         checklist=checklist,
         blame=None if told.is_joint else _suspects(told.findings, repo, (base, new), about),
-        types=asked_for.types(told.findings) if types else None,
-        sharing=None if told.is_joint else asked_for.sharing(told.findings, wanted=sharing),
+        types=content.accessed_types(told.findings) if types else None,
+        sharing=None if told.is_joint else content.shared_lines(told.findings, wanted=sharing),
     )
     there = there.with_more(
         [address.one(text, "--to") for text in to],
@@ -251,7 +250,7 @@ def mail(
     attachments: list[Attachment] = []
     if attach:
         room = letter.LIMIT - len(said.render().encode()) - _ENVELOPE
-        attachments.append(attachment.attach(attach, told.findings, room))
+        attachments.append(draft.attach(attach, told.findings, room))
         said = _with_notes(said, attachments)
     data = draft.compose(said, own, there, datetime.now().astimezone(), attachments)
     say(data.decode(errors="backslashreplace"), end="")
@@ -365,8 +364,7 @@ def _recipients(
 
 def _thread(named: str) -> "tuple[Thread, str | None]":
     """The thread in a file; or the one of a mail, and that mail's id."""
-    from profdiff.mail.fetched_thread import fetch, message_id
-    from profdiff.mail.thread import Thread
+    from profdiff.mail.thread import Thread, fetch, message_id
 
     path = Path(named)
     wanted = None if path.exists() else message_id(named)
@@ -387,7 +385,9 @@ def _regression(subject: str) -> str:
 def _with_notes(said: "Letter", attachments: "Sequence[Attachment]") -> "Letter":
     from profdiff.mail.letter import Notes, Section
 
-    notes = Section("Attached", [Notes([one.note for one in attachments])], bounded=False)
+    notes = Section(
+        "Attached", [Notes([attachment.note for attachment in attachments])], bounded=False
+    )
     return replace(said, sections=[*said.sections, notes])
 
 

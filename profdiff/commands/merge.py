@@ -12,7 +12,7 @@ from profdiff.commands import complete
 from profdiff.commands.command import command
 
 # As many workloads are named in a message.
-_NAMED = 8
+_MAX_NAMES = 8
 _FOLDER = click.Path(path_type=Path)
 
 
@@ -51,8 +51,8 @@ def merge(session: Path, shards: tuple[Path, ...]) -> None:
         # What their plans are, only a shard that began them would know.
         if lost := [one.name for one in suite.workloads if one.name not in begun]:
             what = "workload has" if len(lost) == 1 else "workloads have"
-            more = ", …" if len(lost) > _NAMED else ""
-            say(f"{len(lost):,} {what} no run in any shard: {', '.join(lost[:_NAMED])}{more}")
+            more = ", …" if len(lost) > _MAX_NAMES else ""
+            say(f"{len(lost):,} {what} no run in any shard: {', '.join(lost[:_MAX_NAMES])}{more}")
         if changed := sum(unseen(one.manifest, RELEVANT) for one in found):
             what = "cell that changed was" if changed == 1 else "cells that changed were"
             say(

@@ -15,7 +15,7 @@ from profdiff.forms.columns import MIN_WIDTH
 from profdiff.reports.files import write_files
 from profdiff.reports.form import DEFAULT_TOP, Files, Form, ReportOptions, Subject, refuse_per_op
 from profdiff.reports.forms import FORMS
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 
 if TYPE_CHECKING:
     from profdiff.evidence.one_setting import LazyFindings
@@ -71,13 +71,6 @@ _SELECTION = [
         "ratios",
         is_flag=True,
         help="Show changes in tables as ratios to the base: 1.67x instead of +67.0%.",
-    ),
-    works_on(
-        "--classes",
-        held=["session"],
-        is_flag=True,
-        help="Show also what kind of instructions ran: loads, stores, locked, serialising, "
-        "privileged, divisions, repeated, calls, branches, vector. Exact counts only.",
     ),
     works_on(
         "--metric",
@@ -194,7 +187,6 @@ def output_options(
         width: int | None,
         ascii_only: bool,
         ratios: bool,
-        classes: bool,
         metric: str | None,
         **others: Any,
     ) -> Any:
@@ -203,7 +195,7 @@ def output_options(
         selection = Selection(
             sort, top, min_delta, "kernel" if kernel_only else "user" if user_only else None
         )
-        asked = ReportOptions(selection, per_op, width, ascii_only, ratios, classes, metric)
+        asked = ReportOptions(selection, per_op, width, ascii_only, ratios, metric)
         return command(output=Output(asked, targets(forms, others)), **others)
 
     with_output.__doc__ = command.__doc__

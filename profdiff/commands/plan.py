@@ -12,13 +12,13 @@ from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import confirm, printable, say, tell
 from profdiff.commands.experiment.file import ExperimentCommand
+from profdiff.commands.experiment.option_types import chosen_runs, wanted_shard
 from profdiff.commands.experiment.options import (
     asked,
     asked_suite,
     experiment_options,
     experiments,
 )
-from profdiff.commands.experiment.shards import chosen_runs, wanted_shard
 from profdiff.session.states import RELEVANT
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def plan(everything: bool, **options: Any) -> None:
     ]
     if len(estimates) > 1:
         whole = Estimate(
-            sum(one.low for one in estimates),
-            sum(one.high for one in estimates),
-            sum(one.basis for one in estimates),
+            sum(estimate.low for estimate in estimates),
+            sum(estimate.high for estimate in estimates),
+            sum(estimate.basis for estimate in estimates),
         )
         say(f"{found.folder}: {whole} in all" if whole.high else f"{found.folder}: nothing to do")
 

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import tell
 from profdiff.commands import complete
-from profdiff.commands.newest import newest
+from profdiff.commands.complete import newest
 from profdiff.session.held import EVERY, Held, refuse
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def find(
     Raises InputError for what the command or one of its options does not work on, and for a cell
     that the suite does not have, SessionError.
     """
-    from profdiff.session import opened, suite_cells
+    from profdiff.session import opened, suite
     from profdiff.session.suite import Suite
 
     context = click.get_current_context()
@@ -84,7 +84,7 @@ def find(
     if cell is not None:
         if not isinstance(found, Suite):
             refuse("--cell", ["suite"], found.folder, "--at names a point of a sweep")
-        place = suite_cells.located(found, cell)
+        place = suite.located(found, cell)
         if place.at is not None and at is not None:
             raise InputError(f"--at {at}: the cell {cell} is one point already")
         found, at = opened.open(place.folder), at if place.at is None else place.at

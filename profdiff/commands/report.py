@@ -10,7 +10,7 @@ import click
 
 from profdiff.base import terminal, units
 from profdiff.base.errors import InputError
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.commands import complete
 from profdiff.commands.command import Command, command
 from profdiff.commands.output import Output, output_options, write
@@ -91,6 +91,14 @@ LIST = "topics"
     help="Show instead how often events happened in the kernel: context switches, interrupts, page "
     "faults, allocations, waits; --csv and --json have all of it. Exact counts only.",
 )
+@works_on(
+    "--inventory",
+    held=["session"],
+    is_flag=True,
+    help="Show instead how often each kind of instruction ran, and in which functions: returns, "
+    "calls, locked and serialising instructions, jumps, loads and stores; --csv and --json have "
+    "all of it. Exact counts only.",
+)
 @click.option(
     "--by",
     type=click.Choice(["type", "field", "line"]),
@@ -114,6 +122,7 @@ def report(
     types: bool,
     sharing: bool,
     events: bool,
+    inventory: bool,
     by: "By | None",
     fold_folios: bool,
     output: Output,
@@ -140,7 +149,13 @@ def report(
         width = max(map(len, TOPICS))
         write("-", "".join(f"{name:{width}}  {one.about}\n" for name, one in TOPICS.items()))
         return 0
-    aliases = {"layout": layout, "types": types, "sharing": sharing, "events": events}
+    aliases = {
+        "layout": layout,
+        "types": types,
+        "sharing": sharing,
+        "events": events,
+        "inventory": inventory,
+    }
     names = [name for name, given in aliases.items() if given]
     names += [topic_name] if topic_name and topic_name not in names else []
     # Topics that are no options are called as they are typed.
@@ -162,7 +177,7 @@ def report(
         if output.asked.selection.side in chosen.sides:
             raise InputError(f"{called[0]} {chosen.why}")
         options = TopicOptions(by, fold_folios, at)
-        output.write_instead(called[0], chosen.forms(options), subject)
+        output.write_instead(called[0], chosen.forms(name, options), subject)
         return damage(recording)
     if isinstance(recording, Session) and not output.targets and not output.asked.per_op:
         write("-", kept_text.session_text(recording, at, output.asked))

@@ -1,20 +1,23 @@
 """The file of a suite: an experiment file with ``[[workload]]`` entries, in this file and in those
-that it includes. Its other keys are defaults for all workloads."""
+that it includes. Its other keys are defaults for all workloads. Files are read within bounds."""
 
 from __future__ import annotations
 
+import errno
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from profdiff.base import bounded
 from profdiff.base.errors import InputError
-from profdiff.base.near import did_you_mean
-from profdiff.commands.toml_file import read
+from profdiff.base.names import did_you_mean
 
 if TYPE_CHECKING:
     from profdiff.session.suite import SuiteWorkload
+
 
 WORKLOADS, INCLUDE, NAME = "workload", "include", "name"
 _TOLD = ("name", "tags", "op", "about", "nonlinear")
@@ -83,7 +86,7 @@ def names(file: Path, depth: int = 0) -> list[str]:
     content = read(file)
     included = [one for one in content.get(INCLUDE, []) if isinstance(one, str)]
     entries = content.get(WORKLOADS, [])
-    own = [one["name"] for one in entries if isinstance(one.get("name"), str)]
+    own = [entry["name"] for entry in entries if isinstance(entry.get("name"), str)]
     deeper = included if depth < 2 else []
     return [name for one in deeper for name in names(file.parent / one, depth + 1)] + own
 
@@ -96,7 +99,7 @@ def load(file: Path, keys: Keys, name: str | None = None) -> SuiteFile:
     if not made.entries:
         raise InputError(f"{file} has no [[workload]]")
     try:
-        refuse_names([one.told.name for one in made.entries])
+        refuse_names([entry.told.name for entry in made.entries])
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
     return made
@@ -115,7 +118,7 @@ def _load(file: Path, keys: Keys, name: str, within: Sequence[Path]) -> SuiteFil
     every = included if isinstance(included, list) else [included]
     if not all(isinstance(one, str) for one in every) or len(every) > _MOST_FILES:
         raise InputError(f"{file}: {INCLUDE} names at most {_MOST_FILES} files")
-    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise InputError(f"{file}: write each workload as [[{WORKLOADS}]]")
     values = keys.values(file, content)
     if "command" in values:
@@ -125,7 +128,7 @@ def _load(file: Path, keys: Keys, name: str, within: Sequence[Path]) -> SuiteFil
         other = _load(file.parent / one, keys, name, [*within, here])
         # What an included file says for all its workloads is nearer to them.
         found += [replace(e, values={**values, **other.values, **e.values}) for e in other.entries]
-    found += [_entry(file, keys, number, one) for number, one in enumerate(entries, 1)]
+    found += [_entry(file, keys, number, entry) for number, entry in enumerate(entries, 1)]
     return SuiteFile(name, values, found)
 
 
@@ -171,3 +174,29 @@ def _text(file: Path, key: str, value: object) -> str:
     if key == NAME and value == _name(file):
         return "suite"
     raise InputError(f"{file}: {key} is not a name: {problem_with(str(value)[:80])}")
+
+
+_MAX_SIZE = 2**20
+# tomllib's time grows with the square of a key's parts: 64 KiB of them take it a minute.
+_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){32}""")
+
+
+def read(file: Path) -> dict[str, Any]:
+    """What the file holds. Raises InputError when it is absent, too large or no TOML."""
+    import tomllib
+
+    try:
+        text = bounded.read(file, _MAX_SIZE).decode()
+        if long := _LONG_KEY.search(text):
+            line = text.count("\n", 0, long.start()) + 1
+            raise InputError(
+                f"{file}:{line}: a name of more than 32 parts is none of an experiment"
+            )
+        return tomllib.loads(text)
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise InputError(f"{file} is too large to be an experiment") from error
+        raise InputError(f"cannot read the experiment {file}: {error.strerror}") from error
+    # A number of too many digits is a ValueError, as the errors of TOML and UTF-8 are.
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file} is not valid TOML: {error}") from error

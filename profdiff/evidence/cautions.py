@@ -11,8 +11,7 @@ from profdiff.session.kernel_config import NOT_SET
 from profdiff.session.manifest import Run
 from profdiff.session.points import Setting
 from profdiff.session.session import Session
-from profdiff.session.state import State
-from profdiff.session.told import SYSTEM_CALL
+from profdiff.session.state import SYSTEM_CALL, State
 
 # What a program that uses a feature has in its source or its code, and the option of the kernel:
 # Documentation/admin-guide/mm/soft-dirty.rst, ksm.rst and hugetlbpage.rst.

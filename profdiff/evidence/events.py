@@ -156,11 +156,15 @@ class EventTable:
 
 
 def outweighing(
-    counts: Mapping[str, tuple[int, int]], instructions: tuple[int, int], ops: int | None
+    counts: Mapping[str, tuple[int, int]],
+    instructions: tuple[int, int],
+    ops: int | None,
+    times: float = 1.0,
 ) -> list[str]:
-    """The events that changed by more than the instructions did, and often enough to be named, the
-    largest difference first. ``counts``, by name, and ``instructions``: of both kernels."""
-    least = _far(*instructions)
+    """The events that changed by more than ``times`` as far as the instructions did, and often
+    enough to be named, the largest difference first. ``counts``, by name, and ``instructions``: of
+    both kernels."""
+    least = times * _far(*instructions)
     found = {name: abs(other - base) for name, (base, other) in counts.items()}
     some = [
         name

@@ -22,7 +22,7 @@ from profdiff.evidence.state_changes import differ_most
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.profile import session_facts
 from profdiff.profile.cell import exact_collector
-from profdiff.profile.code.classes import class_names
+from profdiff.profile.code.classes import InstructionClasses, class_names, instruction_classes
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.events.kept import KeptEvents
 from profdiff.profile.kept_functions import FunctionCounts
@@ -171,6 +171,16 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
         return huge_pages.lacking(self.session, self.facts, self.setting, self.state)
 
     @cached_property
+    def exact(self) -> Comparison | None:
+        """The first comparison of exact counts with executed bytes; None where there is none."""
+        return next((one for one in self.comparisons if class_names(one)), None)
+
+    @cached_property
+    def classes(self) -> InstructionClasses | None:
+        """What kind of instructions ran in ``exact``; None where there is none."""
+        return instruction_classes(self.exact) if self.exact is not None else None
+
+    @cached_property
     def events(self) -> EventTable | str:
         """How often events happened in the kernels, or why nothing is known of that."""
         try:
@@ -184,7 +194,7 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
         more than the instructions did, the one that changed most. Where the session keeps its
         events, no recording is read for it."""
         kept = KeptEvents.of(self.session) if self.session else None
-        comparison = next((one for one in self.comparisons if class_names(one)), None)
+        comparison = self.exact
         if kept is not None and comparison is not None:
             if not inlines.all_shown(self.manifest.compared):
                 return {}

@@ -9,8 +9,7 @@ from profdiff.profile.session_facts import known_options
 from profdiff.session.facts import Facts
 from profdiff.session.points import Setting
 from profdiff.session.session import Session
-from profdiff.session.state import PointState, State
-from profdiff.session.told import HUGE_GIVEN, HUGE_REQUESTS, THP
+from profdiff.session.state import HUGE_GIVEN, HUGE_REQUESTS, THP, PointState, State
 
 # How a config has them on after boot: for all memory, or for what asks for them.
 _ALWAYS, _MADVISE = "CONFIG_TRANSPARENT_HUGEPAGE_ALWAYS", "CONFIG_TRANSPARENT_HUGEPAGE_MADVISE"

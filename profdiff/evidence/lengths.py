@@ -12,7 +12,7 @@ from profdiff.session import points
 from profdiff.session.manifest import Collector, Run
 from profdiff.session.points import Setting
 from profdiff.session.session import Session
-from profdiff.session.told import told
+from profdiff.session.state import run_facts
 
 # Memory that is in use in a longer run only: more than an allocator's scatter, and in proportion.
 _LEAST_KIB, _RELATIVE = 256, 0.1
@@ -122,5 +122,5 @@ def _growth(session: Session, results: Results, setting: Setting, label: str) ->
 
 def _resident(session: Session, runs: Sequence[Run]) -> int | None:
     run = next((run for run in runs if run.failure is None), None)
-    resident = told(session, run).get("resident_kib") if run else None
+    resident = run_facts(session, run).get("resident_kib") if run else None
     return int(resident) if resident else None

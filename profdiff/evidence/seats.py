@@ -5,8 +5,7 @@ import numpy as np
 from profdiff.evidence.conditions.condition import Condition
 from profdiff.evidence.conditions.sampled_change import sampled_change
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.kept_seats import KeptSeats
-from profdiff.profile.seat import Seat, Seats
+from profdiff.profile.seat import KeptSeats, Seat, Seats
 
 
 def sure_seat(comparison: Comparison, seats: Seats, kernel: int) -> Seat | None:

@@ -10,11 +10,10 @@ from msgspec.structs import replace
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.statistics.rule import Verdict
 from profdiff.profile.function_identity import Function, MatchedFunctions, match
-from profdiff.profile.sharing.joined import joined
+from profdiff.profile.sharing.joined import Renames, joined
 from profdiff.profile.sharing.locks import Lock
 from profdiff.profile.sharing.names import Name
 from profdiff.profile.sharing.records import Records
-from profdiff.profile.sharing.renames import Renames
 from profdiff.profile.sharing.runs import KernelLines
 from profdiff.profile.sharing.sums import Sums
 

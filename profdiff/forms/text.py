@@ -13,6 +13,8 @@ from profdiff.shapes.table import ABOUT, UNKNOWN, Cell, Section, Table
 
 # Of the longest bar, and what of a path fits into a line: its end says most of why.
 _BAR, _PATH = 20, 3
+# What is suggested where a table has no room for its columns.
+_WIDTHS = (80, 100, 120, 140, 160, 200)
 # Verdicts that say that a difference is one.
 _SURE = ("exact", "changed")
 
@@ -116,16 +118,45 @@ def drawn(table: Table, title: str, width: int) -> list[Block]:
     return _drawn(table, Numbers(), width, title)
 
 
-def _drawn(table: Table, numbers: Numbers, width: int, title: str = "") -> list[Block]:
+def with_legend(
+    table: Table, width: int, per_op: bool | None, ratios: bool, *, advise: bool = False
+) -> list[Block]:
+    """A table alone, and below it what explains its cells. ``advise``: also the columns for which
+    there is no room, and a width with room."""
+    numbers = Numbers(ratios=ratios)
+    if per_op is False:
+        table = structs.replace(table, ops=None)
+    parts = _drawn(table, numbers, width)
+    tail = parts[-1].tail
+    if advise and (left_out := parts[-1].left_out):
+        wider = (one for one in _WIDTHS if one > width)
+        enough = (one for one in wider if not _drawn(table, numbers, one)[-1].left_out)
+        named = units.listed(map(units.printable, dict.fromkeys(left_out)))
+        advice = f"no room for {named}: --width {next(enough, _WIDTHS[-1])}"
+        tail.extend(units.wrap(advice, width))
+    titles = [title for part in parts for title in part.shown]
+    notes = [
+        note.text
+        for note in table.legend
+        if not note.sign or any(title.startswith(note.sign) for title in titles)
+    ]
+    tail.extend(units.wrap("; ".join(notes), width) if notes else [])
+    return parts
+
+
+def texts(table: Table, numbers: Numbers) -> tuple[Sequence[Drawn], Texts, Texts]:
+    """Its columns that readers see; the cells of rows, and of sums."""
     shown = list(_shown(table))
-    columns: Sequence[Drawn] = [_column(table, one, numbers) for one in shown]
     most = max((n for row in table.rows for n in _counts(table, row)), default=0)
-    body: Texts
-    sums: Texts
     body, sums = (
         [[_cell(table, row, one, numbers, most if bars else 0) for one in shown] for row in rows]
         for rows, bars in ((table.rows, True), (table.sums, False))
     )
+    return [_column(table, one, numbers) for one in shown], body, sums
+
+
+def _drawn(table: Table, numbers: Numbers, width: int, title: str = "") -> list[Block]:
+    columns, body, sums = texts(table, numbers)
     title = title or (f"{table.title}{_unit(table)}" if table.title else "")
     if table.names:
         columns, body, sums = with_room(columns, body, sums, table.names, width)
@@ -168,22 +199,26 @@ def _column(table: Table, shown: _Shown, numbers: Numbers) -> Drawn:
         return Drawn(title, part=part if several else None, spare=column.spare, group=of.title)
     if what == "bar":
         return Drawn(label, name=True)
-    title = numbers.relative if what == "change" else column.title
+    title = column.title
+    if what == "change" and title.startswith(("change", "delta")):
+        title = numbers.relative + title.removeprefix("change").removeprefix("delta")
     if not table.by_kernel:
         part = None if table.bars == "everywhere" else kernel
         return Drawn(f"{title} {label}".strip(), part=part, spare=column.spare)
     if what in ("count", "range"):
         title = label
     between = 1 if several else 0
-    spare = {"delta": between, "about": between, "change": 2}.get(what, column.spare)
+    spare = column.spare
+    if column.kind == "delta" and column.shows != ["change"]:
+        spare = 2 if what == "change" else spare or between
     return Drawn(title, name=what == "verdict", part=part if several else None, spare=spare)
 
 
 def _cell(table: Table, row: Sequence[Cell], shown: _Shown, numbers: Numbers, most: int) -> str:
     column, cell = table.columns[shown.column], row[shown.column]
     numbers = structs.replace(numbers, ops=table.ops_of(column.kernel))
-    if cell == "":
-        return ""
+    if isinstance(cell, str):
+        return cell
     match shown.what:
         case "bar":
             return "#" * -(-_BAR * _number(cell) // most) if most else ""
@@ -191,10 +226,10 @@ def _cell(table: Table, row: Sequence[Cell], shown: _Shown, numbers: Numbers, mo
             functions = cast("list[str]", cell)
             return " > ".join(functions[-_PATH:]) or "(not known)"
         case "change":
-            base = row[table.index(column.of, table.kernels[0])]
             other = row[table.index(column.of, column.kernel)]
-            unknown = None in (cell, base, other)
-            return UNKNOWN if unknown else numbers.change(_number(base), _number(other))
+            if cell is None or other is None:
+                return UNKNOWN
+            return numbers.change(_number(other) - _number(cell), _number(other))
         case "range":
             low, high = row[table.index(column.of, column.kernel)], cell
             ends = (numbers.count(_number(one)) for one in (low, high))
@@ -211,8 +246,8 @@ def _cell(table: Table, row: Sequence[Cell], shown: _Shown, numbers: Numbers, mo
             if isinstance(table.ops, list):
                 return sign + units.delta(_number(cell), per_op=True)
             return sign + numbers.delta(_number(cell))
-        case "verdict":
-            return "not known" if cell is None else str(cell)
+        case "verdict" if cell is None:
+            return "not known"
         case "number":
             return f"{cell:,}"
         case "count" | "delta" | "about" if cell is None:
@@ -227,7 +262,7 @@ def _cell(table: Table, row: Sequence[Cell], shown: _Shown, numbers: Numbers, mo
 
 def _counts(table: Table, row: Sequence[Cell]) -> Iterator[int]:
     pairs = zip(table.columns, row, strict=True)
-    return (_number(cell) for column, cell in pairs if column.kind == "count")
+    return (_number(cell) for column, cell in pairs if column.kind == "count" and cell)
 
 
 def _number(cell: Cell) -> int:

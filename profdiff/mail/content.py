@@ -11,8 +11,7 @@ from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange, largest_change
 from profdiff.evidence.statistics import Verdict
-from profdiff.mail import accesses, events, measured, paths, sharing, suspects, tables
-from profdiff.mail.basis import basis
+from profdiff.mail import measured, paths, tables, topics
 from profdiff.mail.letter import (
     LINES,
     ROWS,
@@ -26,6 +25,7 @@ from profdiff.mail.letter import (
     Table,
     Verbatim,
 )
+from profdiff.mail.measured import basis
 from profdiff.mail.reproducer import Reproducer
 from profdiff.profile.sharing.recorded import is_all
 from profdiff.session.held import held
@@ -136,10 +136,10 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
         "result": lines if alone else _result(findings, largest),
         "bisection": _bisection(findings),
         "functions": _functions(findings, kernel, wishes.top),
-        "events": events.section(findings, kernel, _where(findings, kernel)),
+        "events": topics.events_section(findings, kernel, _where(findings, kernel)),
         "accesses": _accesses(findings, kernel, wishes.types),
         "sharing": Section("", []) if alone else lines,
-        "suspects": suspects.section(None if bisected else wishes.blame),
+        "suspects": topics.suspects_section(None if bisected else wishes.blame),
         "measured": measured.section(findings, kernel, largest),
         "state": measured.states(findings),
         "config": measured.config(findings, kernel),
@@ -149,7 +149,7 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
     opening += measured.state_differences(findings)
     if rests := basis(findings, largest):
         opening.append(Prose(rests))
-    kept = [plain(one) for name, one in sections.items() if name not in wishes.without]
+    kept = [plain(section) for name, section in sections.items() if name not in wishes.without]
     if wishes.real_use:
         used = Prose(f"Used by: {wishes.real_use}", 2)
         kept.append(Section("", [used], bounded=False))
@@ -169,7 +169,9 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
 
 def boxes(findings: Findings, wishes: MailOptions) -> list[str]:
     """The checklist, a line for each item."""
-    fixes = [one.partition(": ")[2] for one in wishes.trailers if one.startswith("Fixes: ")]
+    fixes = [
+        trailer.partition(": ")[2] for trailer in wishes.trailers if trailer.startswith("Fixes: ")
+    ]
     source: Literal["included", "too long"] | None = None
     if wishes.reproducer and "reproducer" not in wishes.without:
         source = "included" if wishes.reproducer.text is not None else "too long"
@@ -198,7 +200,7 @@ def _result(findings: Findings, largest: LargestChange | None) -> Section:
     counted = one and bool(findings.comparisons)
     # The last row of the functions' table is the one result of a single metric and two kernels.
     parts = [] if counted and len(findings.kernels) < 3 else tables.changes(findings, largest)
-    values = [units.ended(one, 2 * WIDTH - 4) for one in tables.boots(findings, largest)]
+    values = [units.ended(boot, 2 * WIDTH - 4) for boot in tables.boots(findings, largest)]
     return Section("", [*parts, *([Notes(values)] if values else [])])
 
 
@@ -218,7 +220,7 @@ def _accesses(findings: Findings, kernel: str, types: Accesses | None) -> Sectio
     """The data that the kernel accesses more, or less."""
     if types is None or kernel not in types.labels[1:]:
         return Section("", [])
-    return Section("", accesses.parts(types, kernel, _where(findings, kernel)))
+    return Section("", topics.parts(types, kernel, _where(findings, kernel)))
 
 
 def _time(findings: Findings, kernel: str) -> list[str]:
@@ -232,7 +234,7 @@ def _sharing(kernel: str, lines: Lines | None) -> Section:
     if lines is None:
         return Section("", [])
     known = kernel if kernel in lines.labels else lines.labels[-1]
-    return Section("", sharing.parts(lines, known))
+    return Section("", topics.sharing_parts(lines, known))
 
 
 def _functions(findings: Findings, kernel: str, top: int) -> Section:
@@ -255,7 +257,7 @@ def reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
     if reproducer and reproducer.text:
         parts += [Prose(f"{reproducer.name}:"), Verbatim(reproducer.text)]
         if _MARKS in reproducer.text:
-            used = [one for one in _NO_MARKS if one.removesuffix("()") in reproducer.text]
+            used = [mark for mark in _NO_MARKS if mark.removesuffix("()") in reproducer.text]
             words = [*(f"-D{one}=" for one in used), reproducer.name]
             built = f"touch {_MARKS}; cc -O2 -pthread {shlex.join(words)}"
             why = f"To build it without profdiff ({_MARKS} only marks the region to count):"
@@ -310,3 +312,25 @@ def footer(findings: Findings, command: Sequence[str]) -> list[str]:
     by = "" if recorded == __version__ else f"; recorded by profdiff {recorded}"
     words = shlex.join(paths.words_without_paths(command))
     return [units.ended(f"profdiff {__version__}{by}: {units.printable(words)}", 2 * WIDTH)]
+
+
+def accessed_types(findings: Findings) -> Accesses:
+    """Which data the kernels access. Raises InputError where that is not known."""
+    try:
+        return Accesses.of(findings)
+    except InputError as error:
+        raise InputError(f"--types: {error}") from error
+
+
+def shared_lines(findings: Findings, *, wanted: bool) -> Lines | None:
+    """The lines that change hands, at the findings' setting if they were recorded there: if
+    ``wanted``, or where nothing else was recorded. Raises InputError where somebody wants them and
+    no run recorded them, SessionError."""
+    if findings.session is None or not (wanted or is_all(findings.manifest)):
+        return None
+    try:
+        return Lines.near(findings.session, findings.setting)
+    except InputError as error:
+        if wanted:
+            raise InputError(f"--sharing: {error}") from error
+        return None

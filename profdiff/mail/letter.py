@@ -202,7 +202,7 @@ class Letter:
 
     def _bare(self) -> "Letter":
         """What counts for LINES."""
-        sections = [one for one in self.sections if one.bounded]
+        sections = [section for section in self.sections if section.bounded]
         return replace(self, sections=sections, trailers=(), regzbot=(), footer=(), quote=None)
 
     def _bounded(self, parts: Sequence[Part]) -> list[Part]:
@@ -218,14 +218,14 @@ class Letter:
                 if (
                     excess <= 0
                     or not isinstance(part, kind)
-                    or all(part is not one for one in ours)
+                    or all(part is not own for own in ours)
                 ):
                     continue
                 if isinstance(part, Table) and len(part.rows) > least:
                     kept[index] = part.without(excess, least)
                 elif isinstance(part, Notes):
                     kept[index] = part.without(excess)
-                ours = [kept[index] if one is part else one for one in ours]
+                ours = [kept[index] if own is part else own for own in ours]
         return kept
 
     def _text(self, parts: Sequence[Part]) -> str:

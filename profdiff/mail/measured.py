@@ -1,8 +1,11 @@
-"""How the numbers of a mail came about: what was measured, on what, in which state."""
+"""How the numbers of a mail came about, and what they rest on: what was measured, on what, in which
+state, in words that not every reader of a list knows."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from profdiff.base import units
+from profdiff.base.metric import TRANSFERRED
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange
@@ -14,7 +17,7 @@ from profdiff.views.kernels.machine import Machine
 from profdiff.views.results import notes, recording
 
 _BUILD_ID = 12
-_FEW, _OPTIONS = 4, 5
+_MAX_VALUES, _OPTIONS = 4, 5
 # Notes that a reader needs to judge counts, and values that scatter.
 _COUNTS = ("iterations", "remark", "scaled", "whole", "ticks", "states")
 _SCATTER = ("boots", "machine", "varied", "remark", "scaled", "whole", "rule", "p", "floor")
@@ -45,14 +48,14 @@ def section(
 
 def states(findings: Findings) -> Section:
     """What of the kernels' state was compared and is the same, and what is not known."""
-    same = [one.text for one in state.lines(findings.state) if one.kind != "differs"]
-    return Section("", [_notes(same[:_FEW])] if same else [])
+    same = [line.text for line in state.lines(findings.state) if line.kind != "differs"]
+    return Section("", [_notes(same[:_MAX_VALUES])] if same else [])
 
 
 def state_differences(findings: Findings) -> list[Part]:
     """What of the kernels' state differs, and other cautions: who reads the result must know it
     before."""
-    lines = [one.text for one in state.lines(findings.state) if one.kind == "differs"]
+    lines = [line.text for line in state.lines(findings.state) if line.kind == "differs"]
     lines = [*findings.foremost, *lines, *findings.cautions]
     return [_notes(_few(lines, "state difference"))] if lines else []
 
@@ -81,8 +84,8 @@ def _notes(lines: Sequence[str]) -> Notes:
 
 
 def _few(lines: Sequence[str], what: str) -> list[str]:
-    more = len(lines) - _FEW
-    return [*lines[:_FEW], *([units.counted(more, f"more {what}")] if more > 0 else [])]
+    more = len(lines) - _MAX_VALUES
+    return [*lines[:_MAX_VALUES], *([units.counted(more, f"more {what}")] if more > 0 else [])]
 
 
 def _workload(findings: Findings) -> str:
@@ -97,7 +100,7 @@ def _workload(findings: Findings) -> str:
 def _kernels(findings: Findings, kernel: str) -> list[str]:
     every = findings.kernels
     kernels = every
-    if len(every) > _FEW:
+    if len(every) > _MAX_VALUES:
         kernels = [one for one in every if one.label in (every[0].label, kernel, every[-1].label)]
     compilers = list(dict.fromkeys(one.compiler for one in every))
     lines = []
@@ -110,7 +113,7 @@ def _kernels(findings: Findings, kernel: str) -> list[str]:
             *(["the base"] if one is every[0] and len(every) > 1 else []),
         ]
         lines.append(f"{one.label}: {', '.join(known)}")
-    lines += [f"{one.label}: {one.sentence}" for one in built_from.holes(findings)[:_FEW]]
+    lines += [f"{one.label}: {one.sentence}" for one in built_from.holes(findings)[:_MAX_VALUES]]
     more = len(every) - len(kernels)
     lines += [units.counted(more, "more kernel")] if more else []
     (only,) = compilers if len(compilers) == 1 else [None]
@@ -119,7 +122,9 @@ def _kernels(findings: Findings, kernel: str) -> list[str]:
     if findings.facts.configs or findings.facts.config_problems:
         aspects = aspects[1:]
     differ = [
-        one.text for one in aspects if one.same is False and not (only and "comp" in one.text)
+        aspect.text
+        for aspect in aspects
+        if aspect.same is False and not (only and "comp" in aspect.text)
     ]
     return [*lines, *alike, *(f"{kernel}: {text}" for text in differ)]
 
@@ -127,7 +132,11 @@ def _kernels(findings: Findings, kernel: str) -> list[str]:
 def _how(findings: Findings, largest: LargestChange | None) -> list[str]:
     """How the mail's numbers were measured; the session has the other collectors."""
     collectors = [largest.result.collector] if largest else findings.manifest.collectors
-    profiles = [one for one in findings.comparisons if one.runs[0].collector in collectors]
+    profiles = [
+        comparison
+        for comparison in findings.comparisons
+        if comparison.runs[0].collector in collectors
+    ]
     found = recording.remarks(profiles, findings.lengths)
     told = [one.text for one in found if one.kind not in ("advice", "detail", "failure")]
     where = machine.machine(findings)
@@ -135,7 +144,7 @@ def _how(findings: Findings, largest: LargestChange | None) -> list[str]:
     exact = largest is not None and largest.change.counted
     kinds = _COUNTS if exact else _SCATTER
     if findings.results.every:
-        lines += [one.text for one in notes.notes(findings.results) if one.kind in kinds]
+        lines += [note.text for note in notes.notes(findings.results) if note.kind in kinds]
     return lines
 
 
@@ -181,3 +190,51 @@ def _failed(findings: Findings) -> list[str]:
         [f"failed run {run.id}: {run.failure.message}" for run in failed if run.failure],
         "failed run",
     )
+
+
+def basis(findings: Findings, largest: LargestChange | None) -> str:
+    """What counts of an emulated guest rest on; "" for others, whose intervals and machine say
+    it."""
+    if machine.machine(findings).kind != "emulator":
+        return ""
+    if largest is not None:
+        collector, ops = largest.result.collector, largest.result.ops
+        boots, exact = max(largest.change.boots), largest.change.counted
+    elif findings.comparisons:
+        first = findings.comparisons[0]
+        collector, ops = first.runs[0].collector, first.ops
+        boots, exact = max(repetition.runs for repetition in first.repetitions), not first.scattered
+    else:
+        return ""
+    each = "one boot" if boots == 1 else f"{boots:,} boots"
+    limits = (
+        "This says nothing about time, cycles or caches, nor about other configs: "
+        f"{recording.TIME_SIGN}."
+    )
+    if registry.collector(collector).kind == TRANSFERRED:
+        what = "Transfers of cache lines are counted from every access to memory"
+        limits = (
+            "They are not times: what one costs, only hardware tells. Waiting for locks and NUMA "
+            "are not covered."
+        )
+    elif registry.collector(collector).kind.exact:
+        word = ' ("exact")' if exact else ""
+        what = f"Every instruction of the workload is counted{word}, none is sampled"
+    else:
+        what = "The emulated guest's clock counts instructions"
+    told = [f"{what}, in {each} of each kernel under QEMU's emulator{_mitigations(findings)}."]
+    if ops:
+        lengths = " by which its two lengths differ" if findings.setting.short is not None else ""
+        told.append(f"An op is one of {ops:,} operations{lengths} (--ops).")
+    told.append(limits)
+    return " ".join(told)
+
+
+def _mitigations(findings: Findings) -> str:
+    """``, with mitigations=off``, as the command line has it last; else which work."""
+    line = findings.facts.command_lines.get(findings.kernels[0].label) or ""
+    found = re.findall(r"(?:^|\s)(mitigations=\S+)", line)
+    if found:
+        return f", with {units.printable(found[-1])}"
+    known = state.mitigations(findings.state)
+    return f" ({units.printable(known)})" if known else ""

@@ -10,12 +10,13 @@ from profdiff.evidence.largest_change import largest_change
 from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.evidence.parts.results import PartsMetric
 from profdiff.mail import content, measured, paths
-from profdiff.mail.basis import basis
 from profdiff.mail.content import MailOptions
 from profdiff.mail.letter import Letter, Notes, Part, Prose, Section
+from profdiff.mail.measured import basis
 from profdiff.mail.tables import WIDTH, table
 from profdiff.reports.text.parts import functions, report
 from profdiff.session import manifest as m
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.alike import alike
 from profdiff.views.claims import claim as claims
 from profdiff.views.kernels import state
@@ -23,7 +24,6 @@ from profdiff.views.parts.claim import PartsClaim, parts_claim
 from profdiff.views.parts.function_claim import function_sentences
 from profdiff.views.parts.functions import parts_functions
 from profdiff.views.parts.results import grids
-from profdiff.views.profile.selection import Selection
 from profdiff.views.results.result import ABSENT
 
 
@@ -49,7 +49,9 @@ def _letter(findings: PartsFindings, wishes: MailOptions) -> Letter:
         "config": Section("", _alike(parts, _config)),
         "reproducer": content.reproduce(_whole(findings, first), wishes.reproducer),
     }
-    kept = [content.plain(one) for name, one in sections.items() if name not in wishes.without]
+    kept = [
+        content.plain(section) for name, section in sections.items() if name not in wishes.without
+    ]
     if wishes.real_use:
         kept.append(Section("", [Prose(f"Used by: {wishes.real_use}", 2)], bounded=False))
     if wishes.checklist:
@@ -148,10 +150,10 @@ def _state(findings: Findings) -> Sequence[Part]:
     """Whether the kernels did the same work in the same state; the figures are in an
     part's own mail."""
     lines = state.lines(findings.state)
-    kinds = {one.kind for one in lines}
+    kinds = {line.kind for line in lines}
     rest = "the rest of what is known of " if "differs" in kinds else ""
     same = [Prose(f"{rest}the kernels' state is the same")] if "same" in kinds else []
-    return [*same, *(Prose(one.text) for one in lines if one.kind == "unknown")]
+    return [*same, *(Prose(line.text) for line in lines if line.kind == "unknown")]
 
 
 def _config(findings: Findings) -> Sequence[Part]:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from profdiff.base.errors import InputError
 from profdiff.mail import address as addresses
-from profdiff.mail.address import Address
-from profdiff.mail.encoded_words import decoded
+from profdiff.mail.address import Address, decoded
 from profdiff.mail.thread import ReceivedMail
 
 # git send-email writes References on one line, and SMTP takes lines of 998 octets (RFC 5321,
@@ -91,7 +90,7 @@ def _references(message: ReceivedMail, answered: str) -> tuple[str, ...]:
     if not known:
         replied = _ID.findall(" ".join(message.values("In-Reply-To")))
         known = replied if len(replied) == 1 else []
-    chain = [one for one in dict.fromkeys(known) if one != answered]
+    chain = [fromkey for fromkey in dict.fromkeys(known) if fromkey != answered]
     room = _MAX_REFERENCES - len(answered) - sum(len(one) + 1 for one in chain[:1])
     if room < 0:
         return (answered,)

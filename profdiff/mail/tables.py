@@ -11,10 +11,11 @@ from profdiff.evidence.largest_change import LargestChange
 from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Verdict
 from profdiff.forms.columns import Block, Column, draw
+from profdiff.forms.text import drawn
 from profdiff.mail.letter import Part, Prose, Table
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.text import steps as step_table
-from profdiff.views.profile import functions as views
+from profdiff.topics.functions import shapes
 from profdiff.views.results import result
 from profdiff.views.results.experiment import kernel_by_kernel
 from profdiff.views.results.result import Entry, Median
@@ -168,50 +169,15 @@ def functions(
     comparison: Comparison, kernel: int, ops: int | None, at: str, top: int
 ) -> list[Part]:
     """The functions that changed most on a kernel, and what makes up the rest."""
-    base, label = comparison.labels[0], comparison.labels[kernel]
-    deltas = np.abs(comparison.deltas()[:, kernel])
-    shown = np.argsort(-deltas, kind="stable")[: min(top, int(np.count_nonzero(deltas)))]
-    every = comparison.self_[:, [0, kernel]]
-    whole, known = comparison.totals()[[0, kernel]], every.sum(axis=0)
-    hidden = int(np.count_nonzero(every.any(axis=1))) - len(shown)
-    rest = known - every[shown].sum(axis=0)
-    named = [
-        (one.title, one.self[base], one.self[label]) for one in views.functions(comparison, shown)
-    ]
-    tail = [(units.counted(hidden, "other function"), *rest.tolist())]
-    tail += [("unresolved", *(whole - known).tolist())] if (whole - known).any() else []
-    tail.append(("all", *whole.tolist()))
-
-    def row(name: str, one: int, other: int) -> list[str]:
-        numbers = [_number(one, ops), _number(other, ops)]
-        if not comparison.metric.exact:
-            numbers = [units.share(one, int(whole[0])), units.share(other, int(whole[1]))]
-        return [*numbers, _delta(other - one, ops), units.change(one, other), name]
-
     metric, each = comparison.metric, " per op" if ops else ""
     what = f"{metric.name}{each}"
     if not metric.exact:
         what = f"share of all {metric.name}; delta: {metric.unit or metric.name}{each}"
-    columns = [Column(base), Column(label), Column("delta", spare=1), Column("change", spare=2)]
-    body, sums = ([row(*one) for one in some] for some in (named, tail))
-    blocks = draw(
-        f"Functions that changed most{at} ({what}):",
-        [*columns, Column("function", name=True)],
-        body,
-        WIDTH,
-        sums,
-    )
-    parts: list[Part] = [table(block) for block in blocks] if len(shown) else []
+    title = f"Functions that changed most{at} ({what}):"
+    shown = shapes.changed(comparison, kernel, top)
+    parts: list[Part] = [table(block) for block in drawn(shown, title, WIDTH)] if shown.rows else []
     in_kernel = any(function.in_kernel for function in comparison.functions)
     if comparison.unresolved_total("kernel").any() and not in_kernel:
         text = "Kernel functions have no names here: no symbols of these kernels were given."
         parts.append(Prose(text))
     return parts
-
-
-def _number(value: int, ops: int | None) -> str:
-    return units.count(value / ops, per_op=True) if ops else units.count(value)
-
-
-def _delta(value: int, ops: int | None) -> str:
-    return units.delta(value / ops, per_op=True) if ops else units.delta(value)

@@ -3,12 +3,16 @@
 lore's ``t.mbox.gz`` is mboxrd: lines of a body that begin with ``From `` have one ``>`` more.
 The file is a stranger's: its size is bounded, what is not a mail is passed over, and of the
 others only what is asked for is read.
+
+A thread by the Message-ID of one of its mails: b4, the kernel maintainers' own tool, fetches
+it.
 """
 
 import difflib
 import gzip
 import io
 import re
+import subprocess
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,15 +21,18 @@ from email.message import Message
 from email.parser import BytesParser
 from email.utils import parsedate_to_datetime
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
-from profdiff.base.errors import InputError
-from profdiff.mail.encoded_words import decoded, readable
+from profdiff.base import processes
+from profdiff.base.errors import InputError, MissingError
+from profdiff.base.temporary import temporary_folder
+from profdiff.mail.address import decoded, readable, shown
 from profdiff.mail.letter import Quote
 
 # A thread of 1,000 mails with patches has some 10 MB.
 _MAX_SIZE = 128 * 2**20
 _MAX_MAILS = 20_000
-_NAMED = 3
+_MAX_NAMES = 3
 _POSTMARK = re.compile(rb"(?m)^From .*\n?")
 _MAX_HEADERS = 256 * 1024
 # Lists refuse mails above some 100 KB; Python's parser takes time for each line times the parts
@@ -68,8 +75,8 @@ class ReceivedMail:
     @property
     def id(self) -> str | None:
         """The Message-ID with its angle brackets, None if the mail has none."""
-        found = re.search(r"<[^<>\s]{1,900}>", self.value("Message-ID"))
-        return found[0] if found else None
+        match = re.search(r"<[^<>\s]{1,900}>", self.value("Message-ID"))
+        return match[0] if match else None
 
     @property
     def date(self) -> datetime:
@@ -165,7 +172,7 @@ class Thread:
         mails = (
             ReceivedMail.of(data[begin:end]) for (_, begin), end in zip(starts, ends, strict=True)
         )
-        messages = [one for one in mails if one and one.id]
+        messages = [mail for mail in mails if mail and mail.id]
         if not messages:
             raise InputError(
                 f"{name} is not an mbox: none of its mails has a Message-ID and headers smaller "
@@ -183,8 +190,8 @@ class Thread:
         known = {(one.id or "").strip("<>"): one for one in self.messages}
         if bare in known:
             return known[bare]
-        near = difflib.get_close_matches(bare[:500], list(known)[:1000], _NAMED, 0.3)
-        told = ", ".join(ascii(one)[1:-1] for one in near or list(known)[:_NAMED])
+        near = difflib.get_close_matches(bare[:500], list(known)[:1000], _MAX_NAMES, 0.3)
+        told = ", ".join(ascii(one)[1:-1] for one in near or list(known)[:_MAX_NAMES])
         raise InputError(
             f"--reply-to {bare[:200]!a}: not among the {len(self.messages):,} mails of "
             f"{self.name}; it has {told}"
@@ -214,3 +221,50 @@ def unpacked(path: Path) -> bytes:
     if len(data) > _MAX_SIZE:
         raise InputError(f"{path} has more than {_MAX_SIZE >> 20} MiB: refused")
     return data
+
+
+_SECONDS = 120
+_NAME = "thread"
+# What b4 would take for an option has no way in.
+_ID = re.compile(r"[A-Za-z0-9_.%+=!#$&'*/?^`{|}~][!-;=?A-~]{0,500}@[!-;=?-~]{1,500}")
+
+
+def message_id(text: str) -> str | None:
+    """The Message-ID in ``text``, without angle brackets: as it is, or in a URL of lore or another
+    public-inbox; None where it holds none."""
+    bare = text.strip()
+    if re.match(r"https?://", bare):
+        # https://lore.kernel.org/LIST/ID/ or .../ID/t.mbox.gz, ID as URLs write it.
+        parts = [unquote(part) for part in urlsplit(bare).path.split("/")]
+        bare = next((part for part in reversed(parts) if "@" in part), "")
+    bare = bare.removeprefix("<").removesuffix(">")
+    return bare if _ID.fullmatch(bare) else None
+
+
+def fetch(wanted: str) -> Thread:
+    """The thread of the mail with the id ``wanted``. Raises MissingError without b4, and InputError
+    where it finds nothing or takes longer than two minutes."""
+    with temporary_folder() as folder:
+        command = ["b4", "--no-interactive", "mbox", "-o", str(folder), "-n", _NAME, wanted]
+        try:
+            result = processes.run(command, _SECONDS)
+        except FileNotFoundError:
+            raise MissingError(
+                "b4 is not installed, which fetches a thread by its Message-ID (pip install b4); "
+                f"without it: curl -LO 'https://lore.kernel.org/all/{wanted}/t.mbox.gz', then name "
+                "t.mbox.gz"
+            ) from None
+        except subprocess.TimeoutExpired:
+            raise InputError(f"{wanted}: b4 took longer than {_SECONDS} s") from None
+        file = _written(folder)
+        if result.returncode or file is None:
+            said = result.stderr.strip().splitlines()
+            why = f": {shown(said[-1])}" if said else ""
+            raise InputError(f"{wanted}: b4 found no such thread{why}")
+        return Thread.read(file, wanted)
+
+
+def _written(folder: Path) -> Path | None:
+    """The mbox: b4 adds an ending of its own."""
+    found = sorted(entry for entry in folder.iterdir() if entry.name.startswith(_NAME))
+    return found[0] if found and found[0].is_file() else None

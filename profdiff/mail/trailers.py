@@ -19,7 +19,7 @@ _COMMIT = r"[0-9a-f]{12,40}"
 _VERSION = r"v?\d+(?:\.\d+){1,3}(?:-[A-Za-z0-9.-]+)?|next-\d{8}"
 _POINT = rf"(?:{_COMMIT}|{_VERSION})"
 _INTRODUCED = re.compile(rf"{_POINT}(?:\.\.{_POINT})?")
-_LONGEST = 900
+_MAX_LINE = 900
 
 _INTRODUCING = ("introduced", "^introduced")
 _LINKING = ("monitor", "link", "dup-of")
@@ -49,13 +49,13 @@ def regzbot(text: str) -> str:
     InputError for an unknown command, or a value that does not fit it."""
     option = "--regzbot"
     text = re.sub(r"^#regzb(?:ot)?\s+", "", _one_line(option, text))
-    found = re.match(r"(\^?[a-z-]+)(?::\s*|\s+)(\S.*)", text)
-    if not found:
+    match = re.match(r"(\^?[a-z-]+)(?::\s*|\s+)(\S.*)", text)
+    if not match:
         raise InputError(
             f"{option}: {shown(text)} is not a regzbot command: write for example "
             "'introduced: v6.16..v6.17-rc1'"
         )
-    command, value = found.groups()
+    command, value = match.groups()
     if command not in _COMMANDS:
         near = difflib.get_close_matches(command, _COMMANDS, 1) or _COMMANDS
         raise InputError(f"{option}: {shown(command)} is not a regzbot command: {', '.join(near)}")
@@ -75,8 +75,8 @@ def _one_line(option: str, value: str) -> str:
     value = value.strip()
     if not value or not value.isprintable():
         raise InputError(f"{option}: {shown(value)} is not one line of text")
-    if len(value) > _LONGEST:
-        raise InputError(f"{option}: longer than {_LONGEST} characters")
+    if len(value) > _MAX_LINE:
+        raise InputError(f"{option}: longer than {_MAX_LINE} characters")
     return value
 
 

@@ -8,9 +8,9 @@ from profdiff.base.errors import InputError
 from profdiff.base.units import printable
 from profdiff.session.held import held
 
-_LONGEST = 4096
+_MAX_PATH = 4096
 # How deep recordings lie below the folder, and how many entries of folders are looked at.
-_DEEPEST, _MOST = 4, 20_000
+_MAX_DEPTH, _MAX_ENTRIES = 4, 20_000
 
 
 class Folder:
@@ -24,7 +24,7 @@ class Folder:
     def path(self, name: str) -> Path:
         """Where ``name`` leads from the top. Raises InputError where that is not below it, be it by
         a symbolic link."""
-        if "\0" in name or len(name) > _LONGEST:
+        if "\0" in name or len(name) > _MAX_PATH:
             raise InputError("this is not the name of a file")
         path = Path(os.path.realpath(self.top / name))
         if not path.is_relative_to(self.top):
@@ -50,9 +50,9 @@ class Folder:
             except OSError:
                 continue
             looked += len(entries)
-            if depth < _DEEPEST and looked <= _MOST:
+            if depth < _MAX_DEPTH and looked <= _MAX_ENTRIES:
                 folders += [
-                    (Path(one.path), depth + 1)
-                    for one in entries
-                    if one.is_dir(follow_symlinks=False) and not one.name.startswith(".")
+                    (Path(entry.path), depth + 1)
+                    for entry in entries
+                    if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
                 ]

@@ -11,9 +11,8 @@ from mcp.types import ToolAnnotations
 
 from profdiff import __version__
 from profdiff.base.errors import InputError, in_line, told
-from profdiff.mcp.answer import answer
 from profdiff.mcp.folder import Folder
-from profdiff.mcp.tools import Tools
+from profdiff.mcp.tools import Tools, answer
 
 _ABOUT = (
     "profdiff counts every instruction that kernels execute for a workload, and says which "
@@ -31,7 +30,7 @@ def serve(folder: Path, *, allow_record: bool) -> None:
     )
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     writing = ToolAnnotations(read_only_hint=False, destructive_hint=False)
-    asked = (tools.sessions, tools.report, tools.annotate, tools.blame, tools.events, tools.check)
+    asked = (tools.sessions, tools.report, tools.annotate, tools.blame, tools.topic, tools.check)
     for tool, hints in [
         *((one, reading) for one in asked),
         *([(tools.record, writing)] if allow_record else []),

@@ -51,7 +51,7 @@ class ChainFunctions(msgspec.Struct, frozen=True):
         is not from a header, and the physical one."""
         offsets = self.offsets.astype(np.int64)
         first, last = offsets[:-1], offsets[1:] - 1
-        header = np.array([one.file.endswith(".h") for one in self.functions], np.bool_)
+        header = np.array([function.file.endswith(".h") for function in self.functions], np.bool_)
         # The last frame up to each one that is not from a header.
         own = np.where(header[self.frames], -1, np.arange(len(self.frames)))
         site = np.maximum(np.maximum.accumulate(own)[last], first)

@@ -207,7 +207,7 @@ class Comparison(msgspec.Struct, frozen=True):
     @property
     def scattered(self) -> bool:
         """Whether the boots of some kernel differ."""
-        return any(one.lowest != one.highest for one in self.repetitions)
+        return any(repetition.lowest != repetition.highest for repetition in self.repetitions)
 
     @property
     def ops(self) -> int | None:

@@ -1,8 +1,8 @@
-"""Which functions are the same: names without compiler suffixes, and namesakes told apart by file.
+"""Which functions are the same, and what they are called: names without compiler suffixes, and
+namesakes told apart by file.
 
 Inlined or called makes no difference: a function that one kernel's compiler inlined and another's
-did not is one function.
-"""
+did not is one function."""
 
 import re
 from collections import Counter
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from profdiff.base import units
 from profdiff.symbolization._native import demangled
 
 # What GCC and Clang append to a function's name when they clone or split it: GCC's
@@ -164,3 +165,12 @@ def _match_files(holders: _Places) -> list[_Places]:
 
 def _kernels(files: _Places) -> set[int]:
     return {kernel for holders in files.values() for kernel in holders}
+
+
+def title(name: str, owner: str, file: str, *, namesakes: bool) -> str:
+    """A function's name with the object that it is in, unless that is the kernel, and, of
+    namesakes, its file; one printable line."""
+    place = [] if owner in ("vmlinux", "") else [owner]
+    if namesakes and file:
+        place.append(file)
+    return units.printable(f"{name} ({', '.join(place)})" if place else name)

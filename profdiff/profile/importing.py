@@ -22,7 +22,7 @@ from profdiff.collectors.kernels.files import module_files
 from profdiff.collectors.perf.samples import empty, of_data, of_text, sampling
 from profdiff.collectors.recorded import Recorded
 from profdiff.collectors.records import Measured
-from profdiff.profile import nameless_kernel, not_recorded
+from profdiff.profile import not_recorded
 from profdiff.profile.folding import folded as folded_chains
 from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.metric_choice import chosen, common
@@ -40,7 +40,7 @@ from profdiff.session.held import refuse_occupied
 from profdiff.session.inlines import folded as folds_of
 from profdiff.session.inlines import joined
 from profdiff.session.session import Session
-from profdiff.symbolization import debuginfod
+from profdiff.symbolization import debug_files
 from profdiff.symbolization._native import (
     NativeError,
     PerfData,
@@ -51,9 +51,9 @@ from profdiff.symbolization._native import (
 from profdiff.symbolization.binaries import Binaries
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.debug_files import kernel_debug_elf
-from profdiff.symbolization.found_kallsyms import MAX_KALLSYMS, found_kallsyms
 from profdiff.symbolization.kernel_chains import KernelSymbols, kernel_build_id
 from profdiff.symbolization.perf_reading import opened
+from profdiff.symbolization.running_kernel import MAX_KALLSYMS, found_kallsyms
 from profdiff.symbolization.symbolizer import symbolize
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class Imported:
 
     @property
     def _addresses(self) -> str:
-        return nameless_kernel.addresses(self.recorded) if self.nameless else ""
+        return not_recorded.addresses(self.recorded) if self.nameless else ""
 
     @property
     def _samples(self) -> tuple[PerfData, Chains]:
@@ -193,7 +193,7 @@ def _read_perf(source: GivenRecording, known: Callable[[], Mapping[str, Path]]) 
         debug_elf = known().get(build_id)
     if debug_elf is None and build_id:
         title = f"vmlinux of {source.label} ({build_id[:12]})"
-        debug_elf = debuginfod.find(build_id, "debuginfo", title)
+        debug_elf = debug_files.find(build_id, "debuginfo", title)
     if why := empty(data):
         raise InputError(f"{source.name} {why}")
     found = of_data(data)
@@ -246,7 +246,7 @@ def _binaries(source: GivenRecording, data: PerfData) -> Binaries:
 def wanted_symbols(imported: Sequence[Imported]) -> str:
     """What to give for kernels whose functions have no names, in one line; else nothing."""
     kernels = {one.source.label: one.kernel for one in imported if one.nameless}
-    return nameless_kernel.wanted(list(kernels.values()))
+    return not_recorded.wanted(list(kernels.values()))
 
 
 def describe(imported: Sequence[Imported], *, ops: int | None, command: list[str]) -> m.Manifest:
@@ -332,7 +332,7 @@ def folded(
     name = chosen({f"import:{one.name}": one.name for one in measured}, metric)
     folds = folds_of(_kernels(imported))
     firsts = [one.without_inlines(folds) for one, number in _numbered(imported) if number == 1]
-    return [(one.source.label, partial(one.folded, name)) for one in firsts]
+    return [(first.source.label, partial(first.folded, name)) for first in firsts]
 
 
 def compare(imported: Sequence[Imported], manifest: m.Manifest) -> "list[Comparison]":

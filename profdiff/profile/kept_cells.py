@@ -106,8 +106,11 @@ def fingerprint(session: Session) -> str:
         for run in manifest.runs
         if run.collector == collector and run.failure is None
     ]
-    kernels = [(one.label, one.build_id, _size(session, one.symbols)) for one in manifest.kernels]
-    points = [(one.parameters, one.cpus, one.ops, one.shorter) for one in manifest.points]
+    kernels = [
+        (kernel.label, kernel.build_id, _size(session, kernel.symbols))
+        for kernel in manifest.kernels
+    ]
+    points = [(point.parameters, point.cpus, point.ops, point.shorter) for point in manifest.points]
     folds = [sorted(session.folds)] if session.folds else []
     return hashlib.sha256(msgspec.json.encode([runs, kernels, points, *folds])).hexdigest()
 

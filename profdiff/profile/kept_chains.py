@@ -91,8 +91,10 @@ def keep(session: Session, label: str, modules: Modules) -> None:
     if shared or own:
         inlines = joined(told)
         kernels = [
-            msgspec.structs.replace(one, **kept, inlines=inlines) if one.label == label else one
-            for one in kernels
+            msgspec.structs.replace(kernel, **kept, inlines=inlines)
+            if kernel.label == label
+            else kernel
+            for kernel in kernels
         ]
         session.save(msgspec.structs.replace(session.manifest, kernels=kernels, runs=runs))
 

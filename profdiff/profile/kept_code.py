@@ -98,7 +98,7 @@ def _accesses(
     architecture: str,
     cache: Path | None,
 ) -> DataAccesses | None:
-    from profdiff.symbolization.kernel_accesses import kernel_accesses
+    from profdiff.symbolization.data_accesses import kernel_accesses
 
     return kernel_accesses(symbols, places, executed, architecture, cache)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from profdiff.profile.cell import Cell, exact_collector
 from profdiff.profile.function_identity import Function
 from profdiff.profile.kept_cells import KeptCells, Sums, fingerprint
-from profdiff.profile.kept_seats import KeptSeats
+from profdiff.profile.seat import KeptSeats
 from profdiff.profile.self_counts import SelfCounts, counted
 from profdiff.session.points import Setting
 from profdiff.session.session import Session
@@ -109,16 +109,16 @@ class KeptFunctions(KeptCells, frozen=True, dict=True):
         strings: dict[str, int] = {"": 0}
 
         def column(texts: Iterable[str]) -> NDArray[np.uint32]:
-            return np.array([strings.setdefault(one, len(strings)) for one in texts], np.uint32)
+            return np.array([strings.setdefault(text, len(strings)) for text in texts], np.uint32)
 
         return KeptFunctions(
             runs=runs,
             labels=list(labels),
-            name=column(one.name for one in numbers),
-            object=column(one.object for one in numbers),
-            declared=column(one.file for one in numbers),
-            reason=column(one.reason for one in numbers),
-            in_kernel=np.array([one.in_kernel for one in numbers], np.bool_),
+            name=column(number.name for number in numbers),
+            object=column(number.object for number in numbers),
+            declared=column(number.file for number in numbers),
+            reason=column(number.reason for number in numbers),
+            in_kernel=np.array([number.in_kernel for number in numbers], np.bool_),
             strings=list(strings),
             point=np.array([point for point, _ in found], np.int64),
             state=np.array([state for _, state in found], np.uint32),

@@ -212,7 +212,7 @@ class Profile(msgspec.Struct, frozen=True):
             rates=frozenset().union(*(run.rates for run in runs)),
             taken=sum(run.taken for run in runs),
             lost=sum(run.lost for run in runs),
-            addresses=[one for run in runs for one in run.addresses],
+            addresses=[address for run in runs for address in run.addresses],
         )
 
 

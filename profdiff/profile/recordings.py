@@ -77,14 +77,14 @@ class Recordings:
                 if long
             }
             if runs:
-                measured = common((label, metrics_of(one[-1])) for label, one in runs.items())
+                measured = common((label, metrics_of(run[-1])) for label, run in runs.items())
                 known |= {f"{collector}:{one.name}": (one.name, runs) for one in measured}
             if known and metric is None:
                 break
         if not known:
             raise SessionError(f"{self._session.folder}: no run gave a result")
         name, runs = chosen(known, metric)
-        return [(label, partial(self._folded, name, *one)) for label, one in runs.items()]
+        return [(label, partial(self._folded, name, *run)) for label, run in runs.items()]
 
     def of_collector(self, collector: str, facts: Facts = _NO_FACTS) -> list[Comparison]:
         """The comparisons of one collector's metrics. Raises what ``comparisons`` does."""
@@ -122,8 +122,8 @@ class Recordings:
         if run.qemu and run.qemu.virtual_clock:
             metrics = tuple(map(guest_clock.counted, profile.metrics))
             named = [
-                replace(one, metrics=tuple(map(guest_clock.counted, one.metrics)))
-                for one in profile.addresses
+                replace(address, metrics=tuple(map(guest_clock.counted, address.metrics)))
+                for address in profile.addresses
             ]
             profile = replace(profile, metrics=metrics, addresses=named)
         said = self._session.read(run, "environment") or b""

@@ -258,8 +258,8 @@ def _machine(data: PerfData) -> dict[str, str]:
 
 def _rates(data: PerfData) -> frozenset[Rate]:
     # Members of a group that its leader samples have no period of their own.
-    events = [one for one in data.events if one.rate and counts(one)]
-    return frozenset(Rate(one.rate, one.is_frequency) for one in events)
+    events = [event for event in data.events if event.rate and counts(event)]
+    return frozenset(Rate(event.rate, event.is_frequency) for event in events)
 
 
 def remarks(data: PerfData) -> list[str]:

@@ -1,13 +1,17 @@
 """The seat of a change: the deepest function that holds, with all that it calls, at least half of
-it. Where a change spreads over many functions, no self count says what it is about."""
+it. Where a change spreads over many functions, no self count says what it is about. A session keeps
+the seats of each kernel against the base and against the kernel before it."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.profile.comparison import Comparison, Side
+from profdiff.profile.function_identity import Function
 
 # What a total may differ from the change by, as a fraction of that.
 _LEFT = 0.5
@@ -23,7 +27,7 @@ ROOTS = frozenset(
         *("__libc_start_call_main", "call_init", "generic_start_main", "main", "start_thread"),
         *("clone3", "__clone3", "clone", "__clone"),
         *("ret_from_fork", "kthread"),
-        *(name for one in ARCHITECTURES for name in one.roots),
+        *(name for architecture in ARCHITECTURES for name in architecture.roots),
     )
 )
 
@@ -61,7 +65,7 @@ class Seats:
             return
         stacks, count = comparison.stacks, len(comparison.functions)
         functions = [*comparison.functions, *comparison.unnamed]
-        in_kernel = np.array([one.in_kernel for one in functions], np.bool_)
+        in_kernel = np.array([function.in_kernel for function in functions], np.bool_)
         user = np.where(in_kernel[stacks.function][:, None], 0, comparison.counts)
         own = stacks.total_by_function(user, len(functions))[:count]
         self._totals = np.where(in_kernel[:count, None], comparison.total, own)
@@ -71,7 +75,7 @@ class Seats:
         )
         self._named = np.zeros(count, np.bool_)
         self._named[comparison.rows(side)] = True
-        names = (one.name for one in comparison.functions)
+        names = (function.name for function in comparison.functions)
         self._named &= np.array([name not in ROOTS for name in names], np.bool_)
 
     def seat(self, kernel: int, since: int = 0) -> Seat | None:
@@ -156,3 +160,60 @@ def _depth(comparison: Comparison) -> NDArray[np.float64]:
     np.add.at(weights, function, weight)
     np.add.at(depths, function, weight * stacks.depth[outermost])
     return depths / np.maximum(weights, 1)
+
+
+class KeptSeat(NamedTuple):
+    """``delta``: of the function's total."""
+
+    function: Function
+    delta: int
+
+
+class KeptSeats(msgspec.Struct, frozen=True):
+    """The seats of the K kernels of ``labels``, which have a result. ``number``: int64[K, 2], a row
+    of ``functions``, -1 where there is no seat, against the base and against the kernel before;
+    ``delta``: int64[K, 2]."""
+
+    labels: Sequence[str]
+    functions: Sequence[Function]
+    number: NDArray[np.int64]
+    delta: NDArray[np.int64]
+
+    @staticmethod
+    def of(comparison: Comparison) -> "KeptSeats":
+        """All of a comparison."""
+        seats, kernels = Seats(comparison), len(comparison.labels)
+        functions: dict[Function, int] = {}
+        number = np.full((kernels, 2), -1, np.int64)
+        delta = np.zeros((kernels, 2), np.int64)
+        for kernel in range(1, kernels):
+            for column, since in enumerate((0, kernel - 1)):
+                if found := seats.seat(kernel, since):
+                    function = comparison.functions[found.function]
+                    number[kernel, column] = functions.setdefault(function, len(functions))
+                    delta[kernel, column] = found.delta
+        return KeptSeats(comparison.labels, list(functions), number, delta)
+
+    def against_base(self) -> dict[str, KeptSeat]:
+        """The seats of the kernels that have one against the base."""
+        rows = zip(self.labels, self.number[:, 0].tolist(), self.delta[:, 0].tolist(), strict=True)
+        return {
+            label: KeptSeat(self.functions[row], delta) for label, row, delta in rows if row >= 0
+        }
+
+    def seat(self, label: str, since: str) -> KeptSeat | None:
+        """The seat of a kernel against ``since``: the base, or a neighbour of it; None where that
+        has none, or it was not kept."""
+        labels = list(self.labels)
+        if label not in labels or since not in labels:
+            return None
+        at, before = labels.index(label), labels.index(since)
+        way = 1 if at > before else -1
+        at, before = max(at, before), min(at, before)
+        if at == before or before not in (0, at - 1):
+            return None
+        column = 0 if before == 0 else 1
+        row = int(self.number[at, column])
+        if row < 0:
+            return None
+        return KeptSeat(self.functions[row], way * int(self.delta[at, column]))

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.cell import Cell
 from profdiff.profile.function_identity import Function, match
-from profdiff.profile.kept_seats import KeptSeats
 from profdiff.profile.runs import median_run
+from profdiff.profile.seat import KeptSeats
 
 
 class SelfCounts(msgspec.Struct, frozen=True):

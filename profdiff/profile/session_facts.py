@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from profdiff.base import bounded
 from profdiff.base.errors import SessionError
 from profdiff.collectors.machine.environment import Environment
-from profdiff.collectors.perf.recorded_command import workload_of
+from profdiff.collectors.perf.samples import workload_of
 from profdiff.profile.kernel_profile import Profile
 from profdiff.session.facts import Facts
 from profdiff.session.kernel_config import MAX_SIZE, ConfigDifferences, parse, unpacked

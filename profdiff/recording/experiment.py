@@ -1,37 +1,54 @@
-"""An experiment: what a user asked for, found, checked and described."""
+"""An experiment: what a user asked for, found, checked and described.
+
+What the experiments of one command have in common: found once, however many ask for it.
+"""
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from profdiff import __version__
 from profdiff.base import units
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
-from profdiff.collectors.architecture import Architecture
-from profdiff.collectors.by_architecture import value_for
-from profdiff.collectors.guest import initramfs, memory
+from profdiff.collectors.architecture import Architecture, value_for
+from profdiff.collectors.guest import boot, initramfs
 from profdiff.collectors.guest.machine_state import MachineState
 from profdiff.collectors.guest.qemu import Qemu
-from profdiff.collectors.kernels.arguments import KernelArgument
 from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.kernels.kinds.registry import KernelArgument
 from profdiff.collectors.programs import program_named
 from profdiff.collectors.recorder import Recorder
 from profdiff.collectors.records import Failure, Value
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload, prepare, prepare_for_machine
 from profdiff.recording import copies, named_functions, plan, states, sweep
-from profdiff.recording.known import Answers
 from profdiff.recording.located import Located, UnbuiltKernel, built
 from profdiff.session import inlines
 from profdiff.session import manifest as m
 from profdiff.session.held import is_session
 from profdiff.session.session import Session
+
+T = TypeVar("T")
+
+
+class Answers:
+    """Answers by question. If two questions are equal, the second gets the first's answer."""
+
+    def __init__(self) -> None:
+        self._answers: dict[Hashable, object] = {}
+
+    def get(self, question: Hashable, find: Callable[[], T]) -> T:
+        """The answer to ``question``, which names what it is of: found now, or before. Raises what
+        ``find`` raises, which is not an answer."""
+        if question not in self._answers:
+            self._answers[question] = find()
+        return cast(T, self._answers[question])
 
 
 @dataclass(frozen=True)
@@ -141,10 +158,10 @@ class Experiment:
         if architecture and len(located) < 2 and not asked.twin_repeat:
             raise InputError(_too_few(kernels))
         described = [
-            plan.describe_hole(one)
-            if isinstance(one, UnbuiltKernel)
-            else known.get(("kernel", one), partial(plan.describe_kernel, one))
-            for one in kernels
+            plan.describe_hole(kernel)
+            if isinstance(kernel, UnbuiltKernel)
+            else known.get(("kernel", kernel), partial(plan.describe_kernel, kernel))
+            for kernel in kernels
         ]
         if asked.twin_repeat:
             located = plan.with_twin(located)
@@ -183,7 +200,7 @@ class Experiment:
             else []
         )
         if architecture:
-            memory.refuse(equipment.guest.memory, located, [*prepared.files, *own])
+            boot.refuse(equipment.guest.memory, located, [*prepared.files, *own])
         counting = [one for one in map(registry.collector, equipment.collectors) if one.subtracted]
         # Samples are of the whole command, marks or not.
         marks = prepared.has_marks and any(one.kind.exact for one in counting)
@@ -289,7 +306,7 @@ def _lacks(prepared: PreparedWorkload) -> str:
     """Which programs the script will not find."""
     if not prepared.lacks:
         return ""
-    named = [units.printable(one) for one in prepared.lacks]
+    named = [units.printable(lack) for lack in prepared.lacks]
     return (
         f"the script calls {units.listed(named)}, which guests do not have: add a program with "
         f'--file "$(command -v {named[0]})":/bin/{named[0]}, or do that work before'
@@ -298,7 +315,9 @@ def _lacks(prepared: PreparedWorkload) -> str:
 
 def _bare(kernels: Sequence[m.Kernel]) -> str:
     """Which kernels have symbols alone, and what to give."""
-    labels = [one.label for one in kernels if not one.twin_of and not inlines.all_shown([one])]
+    labels = [
+        kernel.label for kernel in kernels if not kernel.twin_of and not inlines.all_shown([kernel])
+    ]
     if not labels:
         return ""
     return (
@@ -309,7 +328,7 @@ def _bare(kernels: Sequence[m.Kernel]) -> str:
 
 
 def _too_few(kernels: Sequence[Located]) -> str:
-    if not (holes := [one for one in kernels if isinstance(one, UnbuiltKernel)]):
+    if not (holes := [kernel for kernel in kernels if isinstance(kernel, UnbuiltKernel)]):
         return "give --kernel at least twice: the base and one to compare with it"
     return f"no commit of the series builds; the first, {holes[0].label}: {holes[0].reason}"
 

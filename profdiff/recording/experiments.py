@@ -8,16 +8,13 @@ from functools import partial
 from pathlib import Path
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.architecture import ARCHITECTURES
-from profdiff.collectors.by_architecture import unnamed
-from profdiff.collectors.kernels.arguments import KernelArgument
+from profdiff.collectors.architecture import ARCHITECTURES, unnamed
 from profdiff.collectors.kernels.kinds.machine import Machine
+from profdiff.collectors.kernels.kinds.registry import KernelArgument
 from profdiff.recording import copies, located, plan, series
-from profdiff.recording.experiment import Equipment, Experiment, RecordOptions
-from profdiff.recording.known import Answers
+from profdiff.recording.experiment import Answers, Equipment, Experiment, RecordOptions
 from profdiff.session import opened
-from profdiff.session.held import held, parted_by
-from profdiff.session.kinds import ARCHITECTURE, COMPILER, PartKind
+from profdiff.session.held import ARCHITECTURE, COMPILER, PartKind, held, parted_by
 from profdiff.session.lock import recording
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
@@ -51,11 +48,11 @@ class Experiments:
             kernels, labels = series.as_in(recorded, asked.kernels, asked.series)
             asked = replace(asked, kernels=kernels, series=labels)
             # Before anything is built.
-            every = list(dict.fromkeys(one.label for one in asked.kernels))
+            every = list(dict.fromkeys(kernel.label for kernel in asked.kernels))
             for session in recorded:
                 plan.refuse_other_series(session, every)
         command = asked.command or command_of(folder, recorded)
-        if not all(isinstance(one.spec, Machine) for one in asked.kernels):
+        if not all(isinstance(kernel.spec, Machine) for kernel in asked.kernels):
             copies.refuse_early(command, asked.sweep, asked.sysroots)
         kind = _kind(asked, folder)
         names = _parts(asked, folder, kind)
@@ -154,7 +151,11 @@ def not_built(asked: RecordOptions) -> list[str]:
     names = _parts(asked, folder, kind)
     architectures, compilers = asked.architectures, asked.compilers
     if not architectures and not compilers:
-        architectures = [one for one in ARCHITECTURES if kind is ARCHITECTURE and one.arch in names]
+        architectures = [
+            architecture
+            for architecture in ARCHITECTURES
+            if kind is ARCHITECTURE and architecture.arch in names
+        ]
         compilers = names if kind is COMPILER else []
     return located.not_built(asked.kernels, architectures, compilers)
 
@@ -180,7 +181,7 @@ def _kind(asked: RecordOptions, folder: Path) -> PartKind:
 def _parts(asked: RecordOptions, folder: Path, kind: PartKind) -> list[str]:
     """The names of all parts that ``folder`` is going to have; none for one session. Raises
     InputError, SessionError."""
-    names = list(asked.compilers) or [one.arch for one in asked.architectures]
+    names = list(asked.compilers) or [architecture.arch for architecture in asked.architectures]
     if held(folder) == "parts":
         return list(dict.fromkeys([*Parts.open(folder).names, *names]))
     if len(names) < 2:
@@ -211,7 +212,7 @@ def command_of(folder: Path, found: Sequence[Session]) -> Sequence[str]:
     commands = [one.manifest.workload.argv for one in found]
     if not commands:
         raise InputError("no COMMAND: write the command to record after --")
-    if any(one != commands[0] for one in commands):
+    if any(command != commands[0] for command in commands):
         raise InputError(
             f"the parts of {folder} have different commands: write the command to record after --"
         )

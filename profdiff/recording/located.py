@@ -9,11 +9,11 @@ from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import tell
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, host, of_image
-from profdiff.collectors.kernels.arguments import KernelArgument, once
-from profdiff.collectors.kernels.building.errors import BuildError
+from profdiff.collectors.kernels.building.make import BuildError
 from profdiff.collectors.kernels.building.toolchain import find_toolchain
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.kinds.git import FromGit
+from profdiff.collectors.kernels.kinds.registry import KernelArgument, once
 from profdiff.collectors.kernels.kinds.spec import Spec
 
 # What takes less was built before; so many builds tell what the next ones take.
@@ -218,7 +218,7 @@ def specified(
 def only_architecture(arguments: Sequence[KernelArgument]) -> Architecture:
     """The one that kernels from git are built for, before they are. Raises InputError for
     several."""
-    found = {_built_for(one.spec): one.label for one in arguments}
+    found = {_built_for(argument.spec): argument.label for argument in arguments}
     if len(found) > 1:
         told = ", ".join(f"{label} is for {one.arch}" for one, label in found.items())
         raise InputError(f"the kernels are for different architectures ({told})")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TypeGuard
 
 from profdiff.base.errors import InputError
+from profdiff.base.processes import wait_readable
 from profdiff.base.temporary import temporary_folder
-from profdiff.base.waiting import wait
 from profdiff.collectors.guest.machine_state import MachineState
 from profdiff.collectors.guest.saving import FAILS_BOOTED_TOO, SavedMachine, Saving
 from profdiff.collectors.records import Failure
@@ -165,7 +165,7 @@ def _save(
                         else:
                             yield key, outcome
                 if active:
-                    wait(
+                    wait_readable(
                         [one for _, saving in active for one in saving.run.listening], _POLL_SECONDS
                     )
         finally:

@@ -79,12 +79,14 @@ def _merge_suites(target: Path, shards: Sequence[Suite], before: Opened | None) 
 
 def _choices(shards: Sequence[Suite]) -> list[Choice]:
     """What the shards together were asked for, as one process would have been."""
-    every = [msgspec.structs.replace(one, shard="") for shard in shards for one in shard.choices]
-    return [one for number, one in enumerate(every) if one not in every[:number]]
+    every = [
+        msgspec.structs.replace(choice, shard="") for shard in shards for choice in shard.choices
+    ]
+    return [choice for number, choice in enumerate(every) if choice not in every[:number]]
 
 
 def _refuse_other_workloads(first: Suite, other: Suite) -> None:
-    mine, others = ([one.name for one in suite.workloads] for suite in (first, other))
+    mine, others = ([workload.name for workload in suite.workloads] for suite in (first, other))
     if odd := [name for name in [*mine, *others] if (name in mine) != (name in others)]:
         has = other if odd[0] in others else first
         raise InputError(

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from profdiff.base import bounded
-from profdiff.base.atomic import make_folder, open_atomic
+from profdiff.base.atomic import link_or_copy, make_folder, open_atomic
 from profdiff.base.errors import InputError, SessionError
-from profdiff.base.linked import link_or_copy
 from profdiff.collectors import registry
 from profdiff.profile import kept
 from profdiff.profile.runs import recorded
@@ -23,8 +22,7 @@ from profdiff.session.lock import recording
 from profdiff.session.session import Session
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.data_accesses import DataAccesses
-from profdiff.symbolization.joined import joined_chains, joined_code
-from profdiff.symbolization.joined_accesses import joined_accesses
+from profdiff.symbolization.joined import joined_accesses, joined_chains, joined_code
 from profdiff.symbolization.kernel_code import KernelCode
 
 # The largest file that a run left.
@@ -93,21 +91,21 @@ def _merge(folder: Path, told: Path, every: Sequence[Session]) -> Session:
     order = _order(manifest)
     runs = sorted(taken.values(), key=lambda one: order.of(one.run))
     copied: dict[tuple[int, int], Path] = {}
-    for one in runs:
-        if one.session.folder != folder:
-            _copy_run(one, folder, copied)
+    for run in runs:
+        if run.session.folder != folder:
+            _copy_run(run, folder, copied)
     _copy_others(every, manifest, folder)
     if first.folder == folder:
         first.disclaim(name for name in first.manifest.checksums if name.startswith("symbols/"))
     manifest = m.replace(
         manifest,
-        runs=[one.run for one in runs],
+        runs=[run.run for run in runs],
         # A copy is what the shard says that it is, or as damaged there.
         checksums={
-            path: one.session.manifest.checksums[path]
-            for one in runs
-            for path in one.run.files.values()
-            if path in one.session.manifest.checksums
+            path: run.session.manifest.checksums[path]
+            for run in runs
+            for path in run.run.files.values()
+            if path in run.session.manifest.checksums
         },
         functions=None,
         events=None,
@@ -303,7 +301,7 @@ def _copy_others(every: Sequence[Session], manifest: m.Manifest, folder: Path) -
     for relative in wanted:
         path = inside(folder, relative)
         others = (one for one in every if one.folder != folder)
-        source = next((found for one in others if (found := one.whole(relative))), None)
+        source = next((found for other in others if (found := other.whole(relative))), None)
         if source is not None and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             _copy(source, path)

@@ -20,7 +20,7 @@ from profdiff.session.session import Session
 # As many functions are watched where none is named.
 MOST = 5
 # Instructions of a call, on average: to watch a shorter one costs more than the call itself.
-_LEAST = 1000
+_MIN_INSTRUCTIONS = 1000
 
 
 def named(
@@ -47,8 +47,8 @@ def _checked(folder: Path, collector: str, option: str, names: Sequence[str]) ->
     flag = registry.spelled(option, ["NAME"])
     exact = _exact(session) if session else None
     if exact is not None:
-        for one in names:
-            _refuse_inlined(exact, one, flag)
+        for name in names:
+            _refuse_inlined(exact, name, flag)
         names = names or _largest(exact)
     if not names:
         raise InputError(
@@ -82,7 +82,7 @@ def _largest(comparison: Comparison) -> list[str]:
             break
         if name in ROOTS or not name.isidentifier() or _inlined(comparison, row):
             continue
-        if (comparison.total[row] >= _LEAST * _calls(comparison, row)).all():
+        if (comparison.total[row] >= _MIN_INSTRUCTIONS * _calls(comparison, row)).all():
             found[name] = None
     return list(found)
 

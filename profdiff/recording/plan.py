@@ -18,7 +18,7 @@ from profdiff.base.errors import InputError
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import of_image
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.collectors.kernels.image_notes import build_ids
+from profdiff.collectors.kernels.images import build_ids
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload
 from profdiff.recording import origin
@@ -167,7 +167,7 @@ def added(folder: Path, planned: m.Manifest) -> list[str]:
 def refuse_other_series(session: Session, labels: Sequence[str]) -> None:
     """Raises InputError unless the kernels ``labels``, of which some are a series, begin with those
     of the session, in order: what a rebase moved or left out would make a ladder that never was."""
-    known = [one.label for one in session.manifest.kernels if one.twin_of is None]
+    known = [kernel.label for kernel in session.manifest.kernels if kernel.twin_of is None]
     if list(labels[: len(known)]) == known:
         return
     pairs = zip_longest(known, labels)

@@ -16,8 +16,8 @@ from profdiff.base import guest_clock, units
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError
 from profdiff.base.metric import IDLE, Metric
+from profdiff.base.processes import wait_readable
 from profdiff.base.progress import Progress
-from profdiff.base.waiting import wait
 from profdiff.collectors.guest.boot import NO_VARIATION, Variation
 from profdiff.collectors.guest.result import Result
 from profdiff.collectors.kernels.files import KernelFiles
@@ -31,7 +31,7 @@ from profdiff.session.session import Session
 from profdiff.symbolization.running_kernel import gnu_build_id
 
 _POLL_SECONDS = 0.05
-_NAMED = 3
+_MAX_NAMES = 3
 # How many waiting runs are searched for one that suits a node.
 _WINDOW = 2_000
 
@@ -195,7 +195,7 @@ def _left(item: _Active, active: Sequence[_Active], jobs: int) -> str:
 
 def _pause(active: Sequence[_Active]) -> None:
     """Until a run has something to tell, but no longer than between two looks at them."""
-    wait(
+    wait_readable(
         [one for item in active for one in getattr(item.run.process, "listening", ())],
         _POLL_SECONDS,
     )
@@ -285,8 +285,8 @@ def _boot(item: _Active, result: Result) -> str | None:
     if item.pending.kernel.machine is None or "state" not in result.files:
         return None
     text = (item.folder / result.files["state"]).read_text(errors="replace")
-    found = re.search(r"^boot_id ([0-9a-f-]{36})$", text, re.MULTILINE)
-    return found[1] if found else None
+    match = re.search(r"^boot_id ([0-9a-f-]{36})$", text, re.MULTILINE)
+    return match[1] if match else None
 
 
 def _told(session: Session, kernel: m.Kernel, item: _Active, result: Result) -> m.Kernel:
@@ -350,7 +350,7 @@ def outcome(run: m.Run) -> str:
     if run.measured:
         by_clock = run.qemu is not None and run.qemu.virtual_clock
         shown = [one for one in run.measured if one.name != IDLE.name or any(one.values)]
-        told = ", ".join(_measured(one, by_clock) for one in shown[:_NAMED])
+        told = ", ".join(_measured(one, by_clock) for one in shown[:_MAX_NAMES])
         return f"{units.printable(told)} ({run.wall_seconds:.1f} s)"
     return "no counts"
 

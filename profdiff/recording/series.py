@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.kernels.arguments import KernelArgument
 from profdiff.collectors.kernels.git_spec import PREFIX, split_repository
 from profdiff.collectors.kernels.kinds import registry as kinds
 from profdiff.collectors.kernels.kinds.git import FromGit
+from profdiff.collectors.kernels.kinds.registry import KernelArgument
 from profdiff.collectors.kernels.kinds.spec import Spec
 from profdiff.session.manifest import Kernel
 from profdiff.session.session import Session
 from profdiff.sources.repository import Repository
 
 # Each commit is a build of minutes.
-_MOST = 500
+_MAX_COMMITS = 500
 _LABEL, _DIGITS = 24, 7
 BASE = "base"
 
@@ -50,14 +50,14 @@ class Series:
         merged is one step. Raises InputError where there are none, or too many."""
         repository = self._open()
         base, tip = repository.commit(self.base), repository.commit(self.tip)
-        said = repository.git.run("rev-list", "--reverse", "--first-parent", f"{base}..{tip}")
-        hashes = said.decode().split()
+        output = repository.git.run("rev-list", "--reverse", "--first-parent", f"{base}..{tip}")
+        hashes = output.decode().split()
         named = f"--series {self.base}..{self.tip}"
         if not hashes:
             raise InputError(f"{named}: there is no commit in {self.repository} between them")
-        if len(hashes) > _MOST:
+        if len(hashes) > _MAX_COMMITS:
             raise InputError(
-                f"{named} has {len(hashes):,} commits: at most {_MOST} are built one by one"
+                f"{named} has {len(hashes):,} commits: at most {_MAX_COMMITS} are built one by one"
             )
         before = repository.git.succeeds("rev-parse", "--verify", "--quiet", f"{hashes[0]}^")
         begins = (before or b"").decode().strip()
@@ -128,11 +128,11 @@ def as_in(
         if (number := re.match(r"[0-9]{1,3}(?=-|$)", one.label))
     }
     found, kept = [], set()
-    for at, one in enumerate(kernels):
-        if one.label in series:
-            one = replace(one, label=known.get((at, _revision(one.spec)), one.label))
-            kept.add(one.label)
-        found.append(one)
+    for at, kernel in enumerate(kernels):
+        if kernel.label in series:
+            kernel = replace(kernel, label=known.get((at, _revision(kernel.spec)), kernel.label))
+            kept.add(kernel.label)
+        found.append(kernel)
     return found, frozenset(kept)
 
 
@@ -142,10 +142,10 @@ def _revision(spec: Spec) -> str | None:
 
 def _commits(session: Session) -> Iterator[tuple[Kernel, str | None]]:
     """The kernels of a session with their commits, holes too."""
-    for one in session.manifest.kernels:
-        if one.source:
-            yield one, one.source.commit
-        elif one.hole:
+    for kernel in session.manifest.kernels:
+        if kernel.source:
+            yield kernel, kernel.source.commit
+        elif kernel.hole:
             # Its repository may not be here.
             with contextlib.suppress(InputError):
-                yield one, _revision(kinds.parse(one.spec))
+                yield kernel, _revision(kinds.parse(kernel.spec))

@@ -9,7 +9,7 @@ from profdiff.base.errors import InputError
 from profdiff.recording.schedule import PlannedRun, places
 from profdiff.session import manifest as m
 
-_MOST = 10**6
+_MAX_SHARDS = 10**6
 
 
 class Shard(NamedTuple):
@@ -23,7 +23,7 @@ class Shard(NamedTuple):
         """``I/N``. Raises InputError."""
         match = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", text)
         found = Shard(int(match[1]), int(match[2])) if match else Shard(0, 0)
-        if not 1 <= found.number <= found.of <= _MOST:
+        if not 1 <= found.number <= found.of <= _MAX_SHARDS:
             raise InputError(f"--shard {text}: write I/N, as 1/4 to 4/4")
         return found
 

@@ -11,14 +11,13 @@ from pathlib import Path
 
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError, ProfdiffError
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.collectors.architecture import Architecture, host
 from profdiff.collectors.guest import initramfs
 from profdiff.collectors.workload.compilation import compiled, is_source
 from profdiff.recording import copies, located, states, sweep
-from profdiff.recording.experiment import Experiment, RecordOptions
+from profdiff.recording.experiment import Answers, Experiment, RecordOptions
 from profdiff.recording.experiments import Experiments, asked_kernels
-from profdiff.recording.known import Answers
 from profdiff.recording.schedule import PlannedRun, States
 from profdiff.recording.shard import Shard
 from profdiff.session import manifest as m
@@ -70,7 +69,7 @@ class Planned:
     @property
     def cells(self) -> int:
         """How many cells of it are wanted."""
-        return sum(one.point in self.chosen for one in settings(self.experiment.planned))
+        return sum(setting.point in self.chosen for setting in settings(self.experiment.planned))
 
     def wanted(self, place: PlannedRun) -> bool:
         """Whether a run of the plan is to be made."""

@@ -94,7 +94,7 @@ def points(asked: Sweep, command: Sequence[str], *, in_guests: bool, whole: bool
         pair = lengths.asked(asked.difference, wanted)
     elif whole:
         pair, note = lengths.chosen(wanted)
-    every = [_of_all(one, asked) for one in _points(rows, cpus, rule, pair)]
+    every = [_of_all(point, asked) for point in _points(rows, cpus, rule, pair)]
     return Points(every, pair.note if pair else note)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, NoReturn, T
 from profdiff.base import terminal, units
 from profdiff.base.errors import InputError
 from profdiff.session.held import Held
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 
 if TYPE_CHECKING:
     from profdiff.session.session import Recording
@@ -32,15 +32,13 @@ class Layout(NamedTuple):
 class ReportOptions(NamedTuple):
     """How it is to be shown. ``selection.top``: None where nothing was said of it; ``per_op``: None
     means where ops are known; ``width``: None means the terminal's; ``ratios``: changes as how many
-    times the base; ``classes``: what kind of instructions ran, too; ``metric``: the only one that
-    is shown, None for all."""
+    times the base; ``metric``: the only one that is shown, None for all."""
 
     selection: Selection = Selection()
     per_op: bool | None = None
     width: int | None = None
     ascii_only: bool = False
     ratios: bool = False
-    classes: bool = False
     metric: str | None = None
     layout: Layout = Layout()
 

@@ -29,7 +29,6 @@ def session_text(subject: "OfSession", target: str) -> str:
             width=width,
             per_op=asked.per_op,
             ratios=asked.ratios,
-            classes=asked.classes,
         ),
     )
 
@@ -150,7 +149,7 @@ def _csv(subject: "OfSession", target: str) -> str:
     from profdiff.reports.csv import functions
 
     asked, found = subject.asked, subject.find().findings
-    return functions.render(found.comparisons, asked.selection, classes=asked.classes)
+    return functions.render(found.comparisons, asked.selection)
 
 
 def _parts_csv(subject: "OfParts", target: str) -> str:

@@ -2,7 +2,7 @@
 forms."""
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from profdiff.reports.form import Form, ReportOptions, Subject, text
@@ -28,18 +28,22 @@ class TopicOptions(NamedTuple):
     at: str | None = None
 
 
-class ReportTopic(NamedTuple):
-    """``about``: what it shows; ``forms``: in which it can be written. ``sides``: those that it
-    refuses, and ``why``."""
-
-    about: str
-    forms: Callable[[TopicOptions], Sequence[Form]]
-    sides: tuple[str, ...] = ("kernel", "user")
-    why: str = f"shows the kernel alone: {_BOTH}"
-
-
 # The section of a subject; where ``absolute``, its sentences are of the whole window.
 _Build = Callable[["OfSession", TopicOptions, bool], "Section"]
+
+
+class ReportTopic(NamedTuple):
+    """``about``: what it shows; ``section``: builds its tables, None where it has forms of its own.
+    ``sides``: those that it refuses, and ``why``."""
+
+    about: str
+    section: _Build | None
+    sides: tuple[str, ...] = ("kernel", "user")
+    why: str = ""
+
+    def forms(self, name: str, options: TopicOptions) -> Sequence[Form]:
+        """The forms in which the topic of this name can be written."""
+        return _layout() if self.section is None else _tables(name, self.section, options)
 
 
 def _of_findings(topic: Topic) -> _Build:
@@ -109,7 +113,7 @@ def _tables(name: str, build: _Build, options: TopicOptions) -> Sequence[Form]:
     )
 
 
-def _layout(_: TopicOptions) -> Sequence[Form]:
+def _layout() -> Sequence[Form]:
     from profdiff.reports.recorded_layout.forms import FORMS
 
     return FORMS
@@ -118,24 +122,24 @@ def _layout(_: TopicOptions) -> Sequence[Form]:
 _KERNEL = "shows the kernel alone: leave --user-only out"
 TOPICS = {
     **{
-        name: ReportTopic(topic.about, partial(_tables, name, _of_findings(topic)))
+        name: ReportTopic(topic.about, _of_findings(topic), why=f"shows {topic.sides}: {_BOTH}")
         for name, topic in TABLES.items()
     },
     "layout": ReportTopic(
         "where accessed data lies in cache lines, and what moved",
-        _layout,
+        None,
         ("user",),
         _KERNEL,
     ),
     "types": ReportTopic(
         "which fields and variables the kernel loads and stores",
-        partial(_tables, "types", _accesses),
+        _accesses,
         ("user",),
         _KERNEL,
     ),
     "sharing": ReportTopic(
         "which data lies in cache lines that change hands",
-        partial(_tables, "sharing", _lines),
+        _lines,
         why=f"shows data of both sides: {_BOTH}",
     ),
 }

@@ -46,9 +46,9 @@ def referenced(manifest: Manifest) -> set[str]:
     """The files that a manifest names, by their paths in the session."""
     every: Iterator[str | None] = chain(
         (path for run in manifest.runs for path in run.files.values()),
-        (path for one in manifest.kernels for path in (one.config, one.symbols)),
-        (path for one in manifest.kernels for path in (one.code, one.accesses)),
-        (one.path for one in manifest.workload.files),
+        (path for kernel in manifest.kernels for path in (kernel.config, kernel.symbols)),
+        (path for kernel in manifest.kernels for path in (kernel.code, kernel.accesses)),
+        (file.path for file in manifest.workload.files),
         (manifest.workload.source, manifest.functions, manifest.events),
     )
     # What is written after them all is none of them.
@@ -68,8 +68,8 @@ def checksums(folder: Path, files: Collection[str]) -> dict[str, Checksum]:
 
 def damage(folder: Path, files: Mapping[str, Checksum]) -> dict[str, str]:
     """By path, a clause of what is wrong with files that are not as they were written."""
-    holes = {name for name, one in files.items() if _is_hole(folder / name, one.length)}
-    wanted = [(name, one) for name, one in files.items() if name not in holes]
+    holes = {name for name, file in files.items() if _is_hole(folder / name, file.length)}
+    wanted = [(name, file) for name, file in files.items() if name not in holes]
     asked: list[tuple[str, int | None]] = [(name, one.length) for name, one in wanted]
     found = file_checksums(str(folder), asked) if asked else []
     told = dict.fromkeys(holes, "is damaged: its disk space is far below its length")
@@ -95,7 +95,7 @@ def _is_hole(path: Path, length: int) -> bool:
 
 def other_lengths(folder: Path, files: Mapping[str, Checksum]) -> dict[str, Checksum]:
     """Those of some files that have another length than was written, or none."""
-    return {name: one for name, one in files.items() if _length(folder, name) != one.length}
+    return {name: file for name, file in files.items() if _length(folder, name) != file.length}
 
 
 def _length(folder: Path, name: str) -> int | None:

@@ -1,18 +1,76 @@
 """What a folder holds, as its files tell without being read: a session, the parts of one
-experiment, or a suite."""
+experiment, by architecture or compiler, or a suite."""
 
 import os
+import re
 import stat
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Literal, NamedTuple, NoReturn
 
-from profdiff.base import file_kind
+from profdiff.base import bounded
 from profdiff.base.errors import InputError, SessionError
-from profdiff.base.near import did_you_mean
-from profdiff.session.kinds import KINDS, PartKind
+from profdiff.base.names import did_you_mean
+from profdiff.collectors.architecture import ARCHITECTURES
+
+KindName = Literal["architecture", "compiler"]
+# A program's name, which is a folder's, too: gcc-12, clang-19, x86_64-linux-gnu-gcc-4.9. A dot
+# stands between digits only, so that no part has the name of a file of ours.
+_COMPILER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_+-]{0,62}(\.[0-9]{1,8}){0,3}")
+_ARCHITECTURES = [architecture.arch for architecture in ARCHITECTURES]
+
+
+class PartKind(NamedTuple):
+    """``word``: what stands before a part's name in a sentence: on x86_64, under gcc-12;
+    ``option``: the one that makes parts of this kind."""
+
+    name: KindName
+    plural: str
+    word: str
+    option: str
+
+    @property
+    def file(self) -> str:
+        """The file that says which parts a folder has, by their plural, as is its one list."""
+        return f"{self.plural}.json"
+
+    @property
+    def one(self) -> str:
+        """``an architecture``, ``a compiler``."""
+        return f"{'an' if self.name[0] in 'aeiou' else 'a'} {self.name}"
+
+    @property
+    def schema(self) -> str:
+        """The schema of that file."""
+        return f"profdiff.{self.plural}/1"
+
+    def at(self, part: str) -> str:
+        """``on x86_64``, ``under gcc-12``."""
+        return f"{self.word} {part}"
+
+    def knows(self, part: str) -> bool:
+        """Whether a part can have this name."""
+        if self.name == "compiler":
+            return is_compiler(part)
+        return part in _ARCHITECTURES
+
+    def order(self, part: str) -> tuple[int, str]:
+        """Sorts parts where nothing else says their order."""
+        known = self.name == "architecture" and part in _ARCHITECTURES
+        return (_ARCHITECTURES.index(part) if known else len(_ARCHITECTURES), part)
+
+
+ARCHITECTURE = PartKind("architecture", "architectures", "on", "--arch")
+COMPILER = PartKind("compiler", "compilers", "under", "--compilers")
+KINDS = (ARCHITECTURE, COMPILER)
+
+
+def is_compiler(name: str) -> bool:
+    """Whether ``name`` can be that of a compiler's program, without a folder."""
+    return _COMPILER.fullmatch(name) is not None
+
 
 MANIFEST = "manifest.json"
 SUITE_FILE = "suite.json"
@@ -29,7 +87,7 @@ FOLDERS = ("kernels", "symbols", "workload")
 """The folders of a session, but for those of its runs."""
 _OWN = {*_FILES, *(kind.file for kind in KINDS), *FOLDERS, "runs", ".lock"}
 # As many of a folder's sessions are named in a message.
-_NAMED = 8
+_MAX_NAMES = 8
 _LOOKED_AT = 1_000
 
 
@@ -85,7 +143,7 @@ def one_part(folder: Path) -> str:
     kind = parted_by(folder)
     parts = [entry.name for entry in folder.iterdir() if is_session(entry)]
     known = sorted(filter(kind.knows, parts), key=kind.order) if kind else []
-    told = [str(folder / name) for name in known][:_NAMED]
+    told = [str(folder / name) for name in known][:_MAX_NAMES]
     return f"name one of them: {' or '.join(told)}" if told else "none is recorded yet"
 
 
@@ -99,7 +157,7 @@ def refuse_recorded(path: Path) -> None:
 
 def no_session(folder: Path) -> str:
     """What is in the place of a session, and what to name instead."""
-    what = file_kind.told(folder)
+    what = bounded.file_kind(folder)
     if what and what != "a folder":
         fix = "name the folder that profdiff record made"
         if what == "a recording of perf":
@@ -107,7 +165,7 @@ def no_session(folder: Path) -> str:
         return f"{folder} is not a session, but {what}: {fix}"
     near = _sessions(folder if what else folder.parent)
     if what and near:
-        return f"{folder} is not a session, but holds some: name {' or '.join(near[:_NAMED])}"
+        return f"{folder} is not a session, but holds some: name {' or '.join(near[:_MAX_NAMES])}"
     missing = f"it has no {MANIFEST}" if what else "there is no such folder"
     meant = did_you_mean(folder.name, {Path(one).name: one for one in near}) if not what else ""
     return f"{folder} is not a session: {missing}" + (
@@ -118,7 +176,7 @@ def no_session(folder: Path) -> str:
 def _sessions(folder: Path) -> list[str]:
     """What is recorded in a folder, in alphabetical order."""
     try:
-        return sorted(str(one) for one in islice(folder.iterdir(), _LOOKED_AT) if held(one))
+        return sorted(str(path) for path in islice(folder.iterdir(), _LOOKED_AT) if held(path))
     except OSError:
         return []
 
@@ -130,7 +188,7 @@ def refuse_several(folder: Path) -> None:
         raise InputError(f"{of_parts(folder)}: {one_part(folder)}")
     if has == "suite":
         parts = sorted(entry.name for entry in folder.iterdir() if is_session(entry))
-        told = " or ".join(str(folder / name) for name in parts[:_NAMED])
+        told = " or ".join(str(folder / name) for name in parts[:_MAX_NAMES])
         told = f", {told}" if told else ""
         raise InputError(f"{folder} holds a suite: name one of its workloads{told}")
 

@@ -7,13 +7,13 @@ from profdiff.base import units
 from profdiff.session.manifest import Kernel
 
 VMLINUX = "vmlinux"
-_NAMED = 4
+_MAX_NAMES = 4
 
 
 def folded(kernels: Iterable[Kernel]) -> dict[str, list[str]]:
     """The objects of which some of the kernels lacks what was inlined, and another one has it, with
     the labels of those that lack it."""
-    known = {one.label: _told(one) for one in kernels}
+    known = {kernel.label: _told(kernel) for kernel in kernels}
     found: dict[str, list[str]] = {}
     for name in sorted({name for told in known.values() for name in told}):
         lacking = [label for label, told in known.items() if not told.get(name, True)]
@@ -24,13 +24,13 @@ def folded(kernels: Iterable[Kernel]) -> dict[str, list[str]]:
 
 def all_shown(kernels: Iterable[Kernel]) -> bool:
     """Whether the inlined functions of every kernel's own code are known."""
-    return all(_told(one).get(VMLINUX, True) for one in kernels)
+    return all(_told(kernel).get(VMLINUX, True) for kernel in kernels)
 
 
 def shown(kernels: Sequence[Kernel], label: str) -> dict[str, bool]:
     """By object, whether the inlined functions of one of the kernels are shown."""
     folds = folded(kernels)
-    known = next((_told(one) for one in kernels if one.label == label), {})
+    known = next((_told(kernel) for kernel in kernels if kernel.label == label), {})
     return {name: tells and name not in folds for name, tells in known.items()}
 
 
@@ -42,8 +42,8 @@ def told(kernels: Iterable[Kernel]) -> list[str]:
     return [
         units.printable(
             f"{units.listed(labels)}: no debug information tells what is inlined in "
-            f"{units.few(names, _NAMED)}, so that on every kernel functions inlined there count as "
-            "part of their callers"
+            f"{units.few(names, _MAX_NAMES)}, so that on every kernel functions inlined there "
+            "count as part of their callers"
         )
         for labels, names in lacking.items()
     ]

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from profdiff.collectors.kernels.built_from import BuiltFrom as BuiltFrom
 from profdiff.collectors.records import ABSENT, Name, Part, Text, Value
+from profdiff.collectors.records import BuiltFrom as BuiltFrom
 from profdiff.collectors.records import Clock as Clock
 from profdiff.collectors.records import Failure as Failure
 from profdiff.collectors.records import Guest as Guest
@@ -224,12 +224,12 @@ class Manifest(Part, frozen=True, kw_only=True):
     @property
     def compared(self) -> list[Kernel]:
         """The kernels that there are, but the base's twin."""
-        return [one for one in self.kernels if not (one.twin_of or one.hole)]
+        return [kernel for kernel in self.kernels if not (kernel.twin_of or kernel.hole)]
 
     @property
     def holes(self) -> list[Kernel]:
         """Those that could not be built."""
-        return [one for one in self.kernels if one.hole]
+        return [kernel for kernel in self.kernels if kernel.hole]
 
     @property
     def boot_runs(self) -> int:

@@ -17,14 +17,21 @@ from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.records import Part, Text
-from profdiff.session.held import inside, is_session, parted_by, refuse_occupied
-from profdiff.session.kinds import ARCHITECTURE, COMPILER, PartKind
+from profdiff.session.held import (
+    ARCHITECTURE,
+    COMPILER,
+    PartKind,
+    inside,
+    is_session,
+    parted_by,
+    refuse_occupied,
+)
 from profdiff.session.session import Recording, Session
 
 _MAX_FILE = 2**20
 # More are not an experiment but a hostile file.
-_MOST = 64
-_Names = Annotated[list[Text], msgspec.Meta(min_length=2, max_length=_MOST)]
+_MAX_PARTS = 64
+_Names = Annotated[list[Text], msgspec.Meta(min_length=2, max_length=_MAX_PARTS)]
 
 
 class _Architectures(Part, frozen=True, rename={"names": ARCHITECTURE.plural}):
@@ -129,7 +136,7 @@ def _decode(path: Path, data: bytes, kind: PartKind) -> _File:
         told = f"names the {kind.name} {unknown[0][:40]!r}, which"
         if kind is COMPILER:
             raise SessionError(f"{path} {told} is not a program's name")
-        known = ", ".join(one.arch for one in ARCHITECTURES)
+        known = ", ".join(architecture.arch for architecture in ARCHITECTURES)
         raise SessionError(f"{path} {told} this profdiff does not know (known: {known})")
     if len(set(found.names)) != len(found.names):
         raise SessionError(f"{path} names {kind.one} twice")

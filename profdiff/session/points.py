@@ -139,8 +139,10 @@ def titles(manifest: Manifest) -> list[str]:
 
 def varied_names(parameters: Sequence[Mapping[str, str]], cpus: Sequence[int | None]) -> list[str]:
     """What differs from point to point: parameters, then ``vCPUs``."""
-    names = dict.fromkeys(name for one in parameters for name in one)
-    varied = [name for name in names if len({one.get(name, "") for one in parameters}) > 1]
+    names = dict.fromkeys(name for parameter in parameters for name in parameter)
+    varied = [
+        name for name in names if len({parameter.get(name, "") for parameter in parameters}) > 1
+    ]
     return [*varied, *(["vCPUs"] if len(set(cpus)) > 1 else [])]
 
 

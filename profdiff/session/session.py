@@ -109,7 +109,7 @@ class Session(Recording):
         files = {name: known[name] for name in sums.of_results(before) | whole if name in known}
         if lengths:
             whole |= sums.other_lengths(self.folder, files).keys()
-            files = {name: one for name, one in files.items() if name in whole}
+            files = {name: file for name, file in files.items() if name in whole}
         damaged = sums.damage(self.folder, files)
         self._looked |= dict.fromkeys(files, "") | damaged
         self.manifest = sums.without(before, damaged)
@@ -139,7 +139,7 @@ class Session(Recording):
         """Write ``manifest`` with the checksums of files that it did not name before, whole or not
         at all. Raises OSError."""
         named = sums.referenced(manifest)
-        known = {name: one for name, one in manifest.checksums.items() if name in named}
+        known = {name: checksum for name, checksum in manifest.checksums.items() if name in named}
         new = sums.checksums(self.folder, named - known.keys() - self._unclaimed)
         self._looked |= dict.fromkeys(new, "")
         manifest = replace(manifest, checksums=known | new, checksum=None)
@@ -193,7 +193,11 @@ class Session(Recording):
         old = self.manifest.checksums.keys() & set(files)
         if old:
             self._unclaimed |= old
-            left = {name: one for name, one in self.manifest.checksums.items() if name not in old}
+            left = {
+                name: checksum
+                for name, checksum in self.manifest.checksums.items()
+                if name not in old
+            }
             self.save(replace(self.manifest, checksums=left))
 
     @property

@@ -53,7 +53,10 @@ def settled(changes: Sequence[StateChange]) -> bool:
 
 
 def _alike(changes: Sequence[StateChange], factor: float) -> bool:
-    deltas, fractions = ([one.delta for one in changes], [one.relative for one in changes])
+    deltas, fractions = (
+        [change.delta for change in changes],
+        [change.relative for change in changes],
+    )
     return _near(deltas, factor) or _near(fractions, factor)
 
 
@@ -63,5 +66,5 @@ def _near(changes: Sequence[float], factor: float) -> bool:
     middle = median(changes) if changes else 0.0
     if middle == 0:
         return not any(changes)
-    parts = [one / middle for one in changes]
+    parts = [change / middle for change in changes]
     return all(1 / factor <= part <= factor for part in parts)

@@ -1,13 +1,17 @@
 """A suite: several workloads recorded on the same kernels. A folder with a part for each workload:
-an ordinary session, or a folder of several (``session.parts``)."""
+an ordinary session, or a folder of several (``session.parts``).
+
+Where the cells of a suite lie.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -24,7 +28,7 @@ from profdiff.session.held import (
 )
 from profdiff.session.manifest import Label, Manifest
 from profdiff.session.parts import Parts
-from profdiff.session.points import Setting
+from profdiff.session.points import Setting, settings
 from profdiff.session.session import Recording, Session
 
 SCHEMA = "profdiff.suite/1"
@@ -112,16 +116,16 @@ class Suite(Recording):
 
     def asks(self, cell: str, workload: SuiteWorkload) -> bool:
         """Whether a cell was asked for."""
-        return any(one.has(cell, workload) for one in self.choices)
+        return any(choice.has(cell, workload) for choice in self.choices)
 
     def asks_of(self, workload: SuiteWorkload) -> bool:
         """Whether some cell of a workload was, whose cells are not known."""
-        return any(one.may_have(workload) for one in self.choices)
+        return any(choice.may_have(workload) for choice in self.choices)
 
     @property
     def shards(self) -> Sequence[str]:
         """The shards that it has, ``I/N``; none where some command asked for all runs."""
-        told = [one.shard for one in self.choices]
+        told = [choice.shard for choice in self.choices]
         return told if all(told) else ()
 
     @property
@@ -156,7 +160,7 @@ class Suite(Recording):
         """Make a folder for the workloads' parts, which are not made. Raises InputError when it
         holds something else, or a workload cannot be in a suite, OSError."""
         refuse_occupied(folder)
-        refuse_names([one.name for one in workloads])
+        refuse_names([workload.name for workload in workloads])
         folder.mkdir(parents=True, exist_ok=True)
         return _save(Suite(folder, name, list(command), list(workloads), list(choices)))
 
@@ -169,11 +173,13 @@ class Suite(Recording):
         """With those of ``more`` that it lacks behind its own; what is told of the others is told
         as ``more`` has it, ``command`` is what made it last, and ``choices`` are asked for, too.
         Raises InputError when a workload cannot be in a suite, OSError."""
-        every = {one.name: one for one in self.workloads} | {one.name: one for one in more}
+        every = {workload.name: workload for workload in self.workloads} | {
+            one.name: one for one in more
+        }
         refuse_names(list(every))
         newest = list(self.command if command is None else command)
         asked = list(self.choices)
-        asked += [one for one in choices if one not in asked]
+        asked += [choice for choice in choices if choice not in asked]
         made = Suite(self.folder, self.name, newest, list(every.values()), asked[-_MOST_CHOICES:])
         before = list(self.workloads), list(self.command), list(self.choices)
         if before == (made.workloads, made.command, made.choices):
@@ -183,7 +189,7 @@ class Suite(Recording):
     def part(self, name: str) -> Path:
         """The folder of one of the workloads, which need not exist yet. Raises InputError when the
         suite has no such workload, SessionError when a link leads out of it."""
-        if name not in (one.name for one in self.workloads):
+        if name not in (workload.name for workload in self.workloads):
             raise InputError(f"{self.folder} has no workload {name}")
         return inside(self.folder, name)
 
@@ -307,7 +313,54 @@ def _decode(path: Path, data: bytes) -> _Content:
         if schema != SCHEMA:
             raise SessionError(f"{path} has schema {schema[:80]!r}, this profdiff reads {SCHEMA}")
         content = msgspec.json.decode(data, type=_Content)
-        refuse_names([one.name for one in content.workloads])
+        refuse_names([workload.name for workload in content.workloads])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InputError) as error:
         raise SessionError(f"{path} is damaged: {error}") from error
     return content
+
+
+class Located(NamedTuple):
+    """A session, or a folder with several, and its point as ``--at`` takes it; None: its only one,
+    or all."""
+
+    folder: Path
+    at: str | None
+
+
+def cells(suite: Suite) -> dict[str, Located]:
+    """By name, in the suite's order: every cell that was begun; then what names all parts of one,
+    and all points of a workload. What is damaged has none."""
+    found: dict[str, Located] = {}
+    wider: dict[str, Located] = {}
+    for workload, part, session in suite.recorded(lambda *_: None):
+        known = settings(session.manifest)
+        names = cell_names(session.manifest, known, workload.name, part)
+        plain = cell_names(session.manifest, known, workload.name)
+        several = suite.part(workload.name)
+        for name, short, setting in zip(names, plain, known, strict=True):
+            at = ",".join(f"{one}={setting.value(one)}" for one in setting.varied) or None
+            found[name] = Located(session.folder, at)
+            wider.setdefault(short, Located(several, at))
+        wider.setdefault(workload.name, Located(several, None))
+    return {**found, **{name: one for name, one in wider.items() if name not in found}}
+
+
+def located(suite: Suite, cell: str) -> Located:
+    """Where a cell of a suite lies. Raises InputError for a name that it does not have."""
+    # What stands before a point or a part is the workload, whose session alone is read.
+    name = re.split(r"[/@~]", cell)[0]
+    own = replace(
+        suite, workloads=[workload for workload in suite.workloads if workload.name == name]
+    )
+    found = cells(own).get(cell)
+    if found is None:
+        own.sessions()  # what is damaged says so, before its cells are called unknown
+        raise InputError(_unknown(cell, list(cells(suite))))
+    return found
+
+
+def _unknown(cell: str, known: list[str]) -> str:
+    near = get_close_matches(cell, known, 3, 0.4)
+    near = near or [name for name in known if cell in name][:3]
+    told = f"; did you mean {' or '.join(near)}?" if near else ": profdiff report SUITE lists them"
+    return f"--cell {cell}: the suite has no such cell{told}"

@@ -119,16 +119,19 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         return [*self.rows, *self.hidden]
 
     def by_row_and_kernel(self) -> Iterator[dict[str, Cell]]:
-        """Each row of each kernel by the names of columns, for dataframes; a base has no delta."""
+        """Each row of each kernel by the names of columns, for dataframes; a base has no delta.
+        Where no column is of a kernel, each row alone."""
         names = dict.fromkeys(column.name for column in self.columns)
+        by_kernel = any(column.kernel for column in self.columns)
         for row in self.all_rows:
-            for kernel in self.kernels:
+            for kernel in self.kernels if by_kernel else [None]:
                 of_kernel = {
                     column.name: cell
                     for column, cell in zip(self.columns, row, strict=True)
                     if column.kernel in (None, kernel)
                 }
-                yield {"kernel": kernel, **{name: of_kernel.get(name) for name in names}}
+                head = {"kernel": kernel} if by_kernel else {}
+                yield {**head, **{name: of_kernel.get(name) for name in names}}
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):

@@ -38,18 +38,18 @@ def files(git: Git, revision: str, paths: Iterable[str]) -> dict[str, bytes]:
 def _blobs(git: Git, names: list[bytes]) -> dict[bytes, bytes]:
     if not names:
         return {}
-    said = git.run("cat-file", "--batch", stdin=b"\n".join(names) + b"\n")
+    output = git.run("cat-file", "--batch", stdin=b"\n".join(names) + b"\n")
     found = {}
     at = 0
     for name in names:
-        end = said.find(b"\n", at)
-        words = said[at:end].split(b" ")
+        end = output.find(b"\n", at)
+        words = output[at:end].split(b" ")
         if len(words) != 3 or words[1] != b"blob":
             raise InputError(
                 f"{git.shown}: the object {name.decode()} is missing: git -C {git.shown} fsck"
             )
         size = int(words[2])
-        found[name] = said[end + 1 : end + 1 + size]
+        found[name] = output[end + 1 : end + 1 + size]
         at = end + size + 2
     return found
 

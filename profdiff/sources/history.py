@@ -170,8 +170,8 @@ def _changed(
         return {}, []
     question = "".join(f"{commit} {parent}\n" for commit, parent in pairs).encode()
     compare = ("diff-tree", "--stdin", "--always", "-r", "-z", "--name-status", "--no-renames")
-    said = git.run(*compare, "--", *sorted(names), stdin=question)
-    changes = list(_changes(said))
+    output = git.run(*compare, "--", *sorted(names), stdin=question)
+    changes = list(_changes(output))
     gone = [
         pair
         for pair, files in zip(pairs, changes, strict=True)
@@ -193,8 +193,8 @@ def _renames(
         return
     # Merges are left out: what they rename, one of their branches did.
     compare = ("diff-tree", "--stdin", "--always", "-r", "-z", "--name-status", "-M")
-    said = git.run(*compare, stdin="".join(f"{commit}\n" for commit in commits).encode())
-    for files in _changes(said):
+    output = git.run(*compare, stdin="".join(f"{commit}\n" for commit in commits).encode())
+    for files in _changes(output):
         for kind, old, now in files:
             if kind == "R" and old in names:
                 yield old, now

@@ -1,5 +1,4 @@
-"""What differs between files, as ranges of lines: git's diff, for which white space is no
-difference."""
+"""What differs between files, as ranges of lines: git's diff, for which white space is the same."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -9,7 +8,6 @@ import msgspec
 from profdiff.base.errors import InputError
 from profdiff.base.git import Git
 from profdiff.base.temporary import temporary_folder
-from profdiff.sources.quoted import unquoted
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _COMMIT = re.compile(rb"[0-9a-f]{40,64}")
@@ -70,10 +68,10 @@ def of_texts(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
         git = git.given(GIT_CEILING_DIRECTORIES=str(folder.resolve().parent))
         # Its exit status says whether there is a difference.
         command = ("diff", "--no-index", *_DIFF, "--", "old", "new")
-        said = git.succeeds(*command, fine=(0, 1))
-    if said is None:
+        output = git.succeeds(*command, fine=(0, 1))
+    if output is None:
         raise InputError("git diff fails on two versions of a source file")
-    return [hunk for hunks in _parsed(said.split(b"\n")).values() for hunk in hunks]
+    return [hunk for hunks in _parsed(output.split(b"\n")).values() for hunk in hunks]
 
 
 def _by_commit(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
@@ -108,7 +106,7 @@ def _parsed(lines: list[bytes]) -> dict[tuple[str, str], list[Hunk]]:
         elif line.startswith(b"+++ "):
             hunks = found.setdefault((old, _side(line[4:])), [])
         elif match := _HUNK.match(line):
-            a, n, b, m = (1 if one is None else int(one) for one in match.groups())
+            a, n, b, m = (1 if group is None else int(group) for group in match.groups())
             # An empty side is named by the line before it.
             first, second = a + (n == 0), b + (m == 0)
             hunks.append(Hunk(range(first, first + n), range(second, second + m)))
@@ -123,3 +121,21 @@ def _side(name: bytes) -> str:
     """The file in ``a/FILE`` or ``b/FILE``, perhaps quoted; "" for ``/dev/null``."""
     text = unquoted(name.removesuffix(b"\t"))
     return "" if text == "/dev/null" else text[2:]
+
+
+_ESCAPES = {b"n": b"\n", b"t": b"\t", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"r": b"\r"}
+_ESCAPE = re.compile(rb"\\(\d{3}|.)", re.DOTALL)
+
+
+def unquoted(name: bytes) -> str:
+    """A path as git prints it, quoted as in C where it has odd characters."""
+    if name.startswith(b'"') and name.endswith(b'"') and len(name) > 1:
+
+        def meant(match: re.Match[bytes]) -> bytes:
+            one = match[1]
+            if len(one) == 3:
+                return bytes([int(one, 8) & 255])
+            return _ESCAPES.get(one, b"\v" if one == b"v" else one)
+
+        name = _ESCAPE.sub(meant, name[1:-1])
+    return name.decode(errors="surrogateescape")

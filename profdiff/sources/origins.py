@@ -1,22 +1,64 @@
 """Where lines come from: ``git blame`` of the lines of each file, on a history that is small."""
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from profdiff.base.git import Git
 from profdiff.base.temporary import temporary_folder
-from profdiff.sources.blamed import Origin, origins, ranges
-from profdiff.sources.fate import Fate
 from profdiff.sources.history import History
-from profdiff.sources.source_line import SourceLine
+from profdiff.sources.hunks import unquoted
+from profdiff.sources.source_line import Fate, SourceLine
+
+_HEADER = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+) (\d+)")
+# No argument list grows beyond what a process can have.
+_RANGES = 4000
+
+
+class Origin(NamedTuple):
+    """Where a line comes from: a commit, and its file and line there."""
+
+    commit: str
+    file: str
+    line: int
+
+
+def ranges(lines: Iterable[int]) -> list[str]:
+    """Options that select ``lines``."""
+    known = sorted(set(lines))
+    found: list[list[int]] = []
+    for line in known:
+        if found and line == found[-1][1] + 1:
+            found[-1][1] = line
+        else:
+            found.append([line, line])
+    while len(found) > _RANGES:  # more lines than asked for do no harm
+        found = [[a[0], b[1]] for a, b in zip(found[::2], found[1::2] or found[:1], strict=False)]
+    return [f"-L{first},{last}" for first, last in found]
+
+
+def origins(said: bytes) -> Iterator[tuple[int, Origin]]:
+    """Each line with its origin, from what ``--incremental`` prints."""
+    header: Sequence[bytes] | None = None
+    for line in said.split(b"\n"):
+        if match := _HEADER.fullmatch(line):
+            header = match.groups()
+        elif header and line.startswith(b"filename "):
+            file = unquoted(line.removeprefix(b"filename "))
+            first, result, count = (int(one) for one in header[1:])
+            for i in range(count):
+                yield result + i, Origin(header[0].decode(), file, first + i)
+            header = None
+
 
 # How often the history is walked again because lines came from a file that nobody asked for.
 _ROUNDS = 3
 # If a commit changes more files than this, the texts tell what it moved.
-_FEW = 200
+_MAX_FILES = 200
 
 
 class Origins(msgspec.Struct, frozen=True):
@@ -53,7 +95,7 @@ class Origins(msgspec.Struct, frozen=True):
             if word in commits:
                 last = word
             sizes[last] = sizes.get(last, -1) + 1
-        return {commit for commit in commits if 0 < sizes.get(commit, 0) <= _FEW}
+        return {commit for commit in commits if 0 < sizes.get(commit, 0) <= _MAX_FILES}
 
     def _traced(self, wanted: Iterable[SourceLine], *, copies: bool) -> dict[SourceLine, Fate]:
         asked: defaultdict[str, set[int]] = defaultdict(set)

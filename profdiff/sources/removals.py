@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.base.git import Git
-from profdiff.sources.fate import Fate
 from profdiff.sources.history import Edge, History
 from profdiff.sources.hunks import Hunk, changes
-from profdiff.sources.source_line import SourceLine
+from profdiff.sources.source_line import Fate, SourceLine
 
 
 class _Where(msgspec.Struct, frozen=True):

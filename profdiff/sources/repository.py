@@ -1,5 +1,6 @@
 """A git repository, read by few processes. What it holds may be a stranger's."""
 
+import re
 from collections.abc import Collection, Iterable
 from functools import cached_property
 from pathlib import Path
@@ -8,7 +9,7 @@ import msgspec
 
 from profdiff.base.errors import InputError
 from profdiff.base.git import Git
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.sources import blobs, same_lines, trace
 from profdiff.sources.same_lines import SameLines
 from profdiff.sources.source_line import SourceLine
@@ -70,12 +71,12 @@ class Repository(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def tags(self) -> dict[str, str]:
         """The full hash of the commit of each tag."""
-        said = self.git.run(
+        output = self.git.run(
             "for-each-ref",
             "--format=%(refname:lstrip=2)%00%(objectname)%00%(*objectname)",
             "refs/tags",
         )
-        rows = (line.split("\0") for line in said.decode(errors="replace").splitlines())
+        rows = (line.split("\0") for line in output.decode(errors="replace").splitlines())
         return {row[0]: row[2] or row[1] for row in rows if len(row) == 3}
 
     def commits(self, hashes: Iterable[str]) -> dict[str, Commit]:
@@ -83,7 +84,7 @@ class Repository(msgspec.Struct, frozen=True, dict=True):
         asked = sorted(set(hashes))
         if not asked:
             return {}
-        said = self.git.run(
+        output = self.git.run(
             "log",
             "--no-walk=unsorted",
             "--stdin",
@@ -94,7 +95,7 @@ class Repository(msgspec.Struct, frozen=True, dict=True):
             "--no-patch",
             stdin="".join(f"{one}\n" for one in asked).encode(),
         )
-        words = said.decode(errors="replace").split("\0")
+        words = output.decode(errors="replace").split("\0")
         rows = zip(*(words[i::4] for i in range(4)), strict=False)
         return {
             name: Commit(name, subject[:_SUBJECT], author, date)
@@ -123,3 +124,43 @@ class Repository(msgspec.Struct, frozen=True, dict=True):
         common history."""
         ends = self.commit(base), self.commit(new)
         return trace.trace(self.git, *ends, set(added), set(removed), same, self.ignored)
+
+
+_RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(?:-(rc\d+))?(?![.\d])")
+_ABBREVIATED = re.compile(r"-g([0-9a-f]{7,40})(?![0-9a-f])")
+_SAY = "name revisions: --base REV --new REV"
+
+
+def revision(repository: Repository, release: str) -> str:
+    """The full hash of the commit that ``release`` (``uname -r``, or a package's version) names, by
+    the commit in it or by a tag. Raises InputError that says what to type."""
+    where = repository.git.shown
+    # scripts/setlocalversion writes 6.12.0-rc3-00042-g1a2b3c4d5e6f between two tags.
+    if match := _ABBREVIATED.search(release):
+        return repository.commit(match[1])
+    tags = [tag for tag in candidates(release) if tag in repository.tags]
+    commits = {repository.commit(f"refs/tags/{tag}") for tag in tags}
+    if len(commits) == 1:
+        return commits.pop()
+    if tags:
+        raise InputError(f"{where} has several tags for {release}: {', '.join(tags)}; {_SAY}")
+    known = candidates(release)
+    if not known:
+        raise InputError(f"no release can be told from {release!r}: {_SAY}")
+    fetch = "fetch --unshallow --tags" if repository.git.shallow() else "fetch --tags"
+    raise InputError(f"{where} has no tag {known[-1]}: git -C {where} {fetch}, or {_SAY}")
+
+
+def candidates(release: str) -> list[str]:
+    """Tags that may name a release: Debian's, for a package's version; then Linux's own."""
+    match = _RELEASE.match(release)
+    if match is None:
+        return []
+    major, minor, patch, candidate = match.groups()
+    # A release writes 6.18.0 what the tag calls v6.18.
+    version = f"{major}.{minor}" + (f".{patch}" if patch and int(patch) else "")
+    version += f"-{candidate}" if candidate else ""
+    # DEP-14 writes ~ as _, and git-buildpackage puts debian/ before it.
+    package = re.fullmatch(r"[\w.+~-]+-\d[\w.+~]*", release)
+    debian = [f"debian/{release.replace('~', '_')}"] if package else []
+    return [*debian, f"v{version}"]

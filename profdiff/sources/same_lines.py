@@ -106,8 +106,8 @@ def _pairs(git: Git, base: str, new: str, asked: set[str]) -> list[tuple[str, st
     for few, many in ((asked & set(came), gone), (asked & set(gone), came)):
         if few and many:
             names = _within(few, many)
-            said = git.run(*compare, "-M", f"-l{_PAIRS}", base, new, "--", *names)
-            for kind, old, now in _statuses(said):
+            output = git.run(*compare, "-M", f"-l{_PAIRS}", base, new, "--", *names)
+            for kind, old, now in _statuses(output):
                 if kind == "R" and old not in renamed.values():
                     renamed.setdefault(now, old)
     was = {old: now for now, old in renamed.items()}

@@ -1,16 +1,67 @@
-"""The source tree that one kernel was built from: a folder, or a revision of a git repository."""
+"""The source tree that one kernel was built from: a folder, or a revision of a git repository.
+Whatever files and links of a folder say, nothing outside of it is read."""
 
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import msgspec
 
+from profdiff.base.bounded import read
 from profdiff.base.errors import InputError
+from profdiff.base.git import Git
 from profdiff.base.terminal import printable
-from profdiff.sources.declared import declares
-from profdiff.sources.folder import Folder
+from profdiff.sources import blobs
 from profdiff.sources.repository import Repository
+
+
+class Folder(msgspec.Struct, frozen=True):
+    """``path``: without links. ``_read``: the objects that git would call the files."""
+
+    path: Path
+    _read: dict[str, str] = msgspec.field(default_factory=dict)
+
+    def content(self, file: str) -> bytes | None:
+        """The content of a file, None where the tree has no such regular file, or one larger than
+        64 MiB."""
+        if not blobs.inside(file):
+            return None
+        try:
+            real = (self.path / file).resolve(strict=True)
+            if not real.is_relative_to(self.path):
+                return None
+            content = read(real, blobs.LARGEST)
+        except (OSError, RuntimeError):  # a circle of links is a RuntimeError
+            return None
+        # A file's name in git, which is not a signature.
+        name = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
+        self._read[file] = name.hexdigest()
+        return content
+
+    def changed(self) -> list[str]:
+        """Those of the files read that differ from the newest commit, where the folder is a git
+        work tree. git compares nothing itself: it would run the filters that the tree names."""
+        if not self._read or not (self.path / ".git").exists():
+            return []
+        try:
+            git = Git.open(self.path)
+            output = git.run("ls-tree", "-r", "-z", "HEAD", "--", *sorted(self._read))
+        except InputError:
+            return []
+        known = dict(_objects(output.decode(errors="surrogateescape").split("\0")[:-1]))
+        return [file for file, name in sorted(self._read.items()) if known.get(file, name) != name]
+
+
+def _objects(rows: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """(file, object) of each row of ``MODE TYPE OBJECT<tab>FILE``; of SHA-1 only."""
+    for row in rows:
+        words, _, file = row.partition("\t")
+        name = words.split(" ")[-1]
+        if len(name) == 40:
+            yield file, name
+
 
 _VERSION = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL)\s*=\s*(\d+)\s*$", re.MULTILINE)
 _RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
@@ -151,3 +202,38 @@ def _split(content: bytes) -> tuple[str, ...]:
     """Lines as compilers count them."""
     text = content.decode(errors="replace")
     return tuple(line.removesuffix("\r") for line in text.removesuffix("\n").split("\n"))
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+# Shorter words are parts of many names.
+_LONG = 4
+_TYPES = frozenset(
+    ["bool", "char", "const", "inline", "long", "static", "struct", "unsigned", "void"]
+)
+# Relative to the line that declares a function: where its name, or a macro with it, may be.
+_NEAR = range(-1, 3)
+# What a name and a word have in common at least, where a macro made the name.
+_COMMON = 6
+
+
+def declares(lines: Sequence[str] | Sequence[bytes], name: str, line: int) -> bool:
+    """Whether a function of this name may be declared in that line, from 1: macros make names of
+    parts, such as ``__do_sys_mprotect`` of ``SYSCALL_DEFINE3(mprotect, ...)``."""
+    near = [lines[line - 1 + at] for at in _NEAR if 0 <= line - 1 + at < len(lines)]
+    texts = [one if isinstance(one, str) else one.decode(errors="replace") for one in near]
+    found = {word for text in texts for word in _WORD.findall(text)}
+    if name in found:
+        return True
+    words = {_plain(word) for word in found - _TYPES if len(word) >= _LONG}
+    plain = _plain(name)
+    if any(word and word in plain for word in words):
+        return True
+    least = max(_COMMON, len(plain) // 2)
+    return any(
+        SequenceMatcher(None, plain, word, autojunk=False).find_longest_match().size >= least
+        for word in words
+    )
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()

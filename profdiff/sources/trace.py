@@ -8,13 +8,12 @@ import msgspec
 from profdiff.base.errors import InputError
 from profdiff.base.git import Git
 from profdiff.sources import blobs
-from profdiff.sources.fate import Fate
 from profdiff.sources.history import History
 from profdiff.sources.moves import moves
 from profdiff.sources.origins import Origins
 from profdiff.sources.removals import Removals
 from profdiff.sources.same_lines import SameLines, same_lines
-from profdiff.sources.source_line import SourceLine
+from profdiff.sources.source_line import Fate, SourceLine
 
 _PLAIN = ("--no-textconv", "--no-ext-diff", "--no-progress")
 
@@ -137,8 +136,8 @@ def _paired(
 
 
 def _fork(git: Git, base: str, new: str) -> str:
-    said = git.succeeds("merge-base", base, new)
-    fork = said.decode().strip() if said else ""
+    output = git.succeeds("merge-base", base, new)
+    fork = output.decode().strip() if output else ""
     shallow = git.shallow()
     if shallow:
         ends = git.run("rev-list", "--max-parents=0", new, base, *([f"^{fork}"] if fork else []))

@@ -10,10 +10,13 @@ from profdiff.shapes.table import Section
 
 
 class Topic(NamedTuple):
-    """``about``: what it shows, for the list of topics."""
+    """``about``: what it shows, for the list of topics. ``of_code``: it decodes all instructions,
+    which takes long. ``sides``: whose instructions it tells."""
 
     name: str
     about: str
+    of_code: bool = False
+    sides: str = "the kernel alone"
 
     def section(self, findings: Findings) -> Section:
         """What it shows of a session. Raises InputError where nothing can be known of it, and
@@ -27,6 +30,7 @@ TOPICS = {
     topic.name: topic
     for topic in (
         Topic("events", "how often events happened in the kernel"),
+        Topic("inventory", "how often each kind of instruction ran", True, "both sides, in --csv"),
         Topic("idle", "for how long vCPUs idled, and what gave way to that"),
         Topic("probes", "what --probe read"),
         Topic("traces", "how long calls of traced functions took"),
@@ -34,10 +38,13 @@ TOPICS = {
 }
 
 
-def sections(findings: Findings) -> list[Section]:
-    """What all topics show of a session; those of which nothing is known are left out."""
+def sections(findings: Findings, *, of_code: bool) -> list[Section]:
+    """What all topics show of a session; those of which nothing is known are left out, and without
+    ``of_code`` those that decode all instructions."""
     found = []
     for topic in TOPICS.values():
+        if topic.of_code and not of_code:
+            continue
         try:
             section = topic.section(findings)
         except InputError:

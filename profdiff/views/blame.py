@@ -15,7 +15,7 @@ from profdiff.evidence.blame.attribution import BlamedPart, Kind
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import Function
 from profdiff.sources.repository import Repository
-from profdiff.views.profile import functions as views
+from profdiff.topics.functions import measure
 from profdiff.views.record import Record, schema_of
 
 SCHEMA: Final = "profdiff.blame/1"
@@ -173,7 +173,7 @@ def by_size(share: Share) -> tuple[int, int, str]:
 
 def _titles(comparison: Comparison, every: Sequence[Function]) -> list[str]:
     """Functions as reports print them."""
-    known = views.functions(comparison, np.arange(len(comparison.functions)))
+    known = measure.functions(comparison, np.arange(len(comparison.functions)))
     return [*(one.title for one in known), *(one.name for one in every[len(known) :])]
 
 

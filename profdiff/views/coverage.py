@@ -13,7 +13,7 @@ from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.base.metric import INSTRUCTIONS
 from profdiff.profile.code.kernel_functions import KernelFunctions
-from profdiff.profile.code.line_counts import LineCounts
+from profdiff.profile.code.sure_lines import LineCounts
 from profdiff.profile.comparison import Comparison
 from profdiff.session.session import Session
 from profdiff.sources.blobs import inside

@@ -8,24 +8,21 @@ from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 from msgspec import Meta
-from msgspec.structs import replace
 
 from profdiff import __version__
 from profdiff.evidence.beside import of_comparison
 from profdiff.evidence.findings import Findings
-from profdiff.profile.code.classes import instruction_classes
 from profdiff.profile.comparison import Comparison
-from profdiff.session.session import Session
 from profdiff.shapes.table import Section
+from profdiff.topics.functions import marks
+from profdiff.topics.functions.measure import Function, Unresolved, functions, unresolved
 from profdiff.views.bisection import Bisection
 from profdiff.views.kernels import built_from
 from profdiff.views.kernels.built_from import BuiltFrom, Hole
 from profdiff.views.kernels.facts import Facts
 from profdiff.views.kernels.machine import guest_arch
-from profdiff.views.profile import marks, steps
-from profdiff.views.profile.classes import Classes, classes
-from profdiff.views.profile.code import Code, code
-from profdiff.views.profile.functions import Function, Unresolved, functions, unresolved
+from profdiff.views.profile import steps
+from profdiff.views.profile.code import Code
 from profdiff.views.profile.seat import Seat
 from profdiff.views.profile.seat import by_label as seats_by_label
 from profdiff.views.profile.steps import Step
@@ -120,7 +117,7 @@ class Stacks(Record, frozen=True):
 
 class Metric(Record, frozen=True):
     """``stacks``: which of the document's tables ``counts`` and ``calls`` are columns over.
-    ``steps`` from kernel to kernel, ``classes`` and ``code``: of exact counts. ``seats``: of the
+    ``steps`` from kernel to kernel, and ``code``: of exact counts. ``seats``: of the
     changes, by label of the kernels where a function holds as much. ``beside``: instructions that
     ran beside the workload, which ``totals`` leave out; None where that is not known."""
 
@@ -137,7 +134,6 @@ class Metric(Record, frozen=True):
     steps: list[Step]
     seats: dict[str, Seat]
     beside: Counts | None
-    classes: Classes | None = None
     code: Code | None = None
 
 
@@ -292,16 +288,6 @@ def _beside(comparison: Comparison, every: Sequence[Comparison]) -> Comparison |
     return marks.instructions_of([comparison, *others])
 
 
-def with_code(metric: Metric, comparison: Comparison, session: Session | None) -> Metric:
-    """A metric with its classes of instructions and the code of its functions, which ``session``
-    keeps."""
-    return replace(
-        metric,
-        classes=classes(comparison, instruction_classes(comparison)),
-        code=code(comparison, session),
-    )
-
-
 def _metric(comparison: Comparison, beside: Comparison | None, stacks: int) -> Metric:
     return Metric(
         metric=comparison.metric.name,
@@ -315,7 +301,6 @@ def _metric(comparison: Comparison, beside: Comparison | None, stacks: int) -> M
         unresolved=unresolved(comparison),
         functions=functions(comparison, np.arange(len(comparison.functions)), beside),
         steps=steps.steps(comparison, _STEP_FUNCTIONS),
-        classes=None,
         code=None,
         seats=seats_by_label(comparison),
         beside=of_comparison(comparison),

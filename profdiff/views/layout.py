@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from profdiff import __version__
-from profdiff.base.cache_line import LINE, lines_of
+from profdiff.base.units import LINE, lines_of
 from profdiff.symbolization.type_layout import Field, KernelTypes, TypeLayout
 from profdiff.views.record import Record, schema_of
 

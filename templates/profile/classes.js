@@ -1,15 +1,17 @@
-// What kind of instructions the open function executed, and how large its code is.
+// The inventory of the open function, and how large its code is.
 
 import { metric } from "./chosen.js";
 import { at, element } from "../page/elements.js";
+import { data } from "../page/data.js";
 import { count } from "../page/numbers.js";
 import { fineCount, fineDifference } from "./units.js";
-import { alone, sides, state } from "../page/state.js";
+import { alone, state } from "../page/state.js";
 
 /** @import { Code } from "../page.d.ts" */
 
-/** A class and the values of both sides. @param {string} name @param {[number, number]} both */
-function classItem(name, [left, right]) {
+/** An item and the values of both sides. @param {string} name @param {number} left
+ * @param {number} right */
+function classItem(name, left, right) {
   const made = element("li", `${name} ${fineCount(left, state.left)}`);
   if (alone() || left === right) return made;
   const delta = fineDifference(left, right);
@@ -18,14 +20,28 @@ function classItem(name, [left, right]) {
   return made;
 }
 
-/** The classes of the instructions that a function executed itself. @param {number} id */
+/** A table of the inventory: its rows, and where its columns are. @param {string} name */
+function inventoryTable(name) {
+  const tables = data.sections.flatMap((section) => section.tables ?? []);
+  const table = tables.find((one) => one.name === name);
+  const place = (/** @type {string} */ column, /** @type {string | null} */ kernel) =>
+    table?.columns.findIndex((one) => one.name === column && (one.kernel ?? null) === kernel) ?? -1;
+  return { rows: [...(table?.rows ?? []), ...(table?.hidden ?? [])], place };
+}
+
+/** The instructions that a function executed itself, by item. @param {number} id */
 export function drawClasses(id) {
-  /** @type {Record<string, Record<string, number[]>>} */
-  const columns = metric.classes?.functions ?? {};
-  const items = Object.entries(columns).flatMap(([name, column]) => {
-    const [left, right] = sides(column).map((values) => values[id]);
-    return left || right ? [classItem(name, [left, right])] : [];
-  });
+  const own = inventoryTable("inventory-functions"), whole = inventoryTable("inventory");
+  const number = own.place("number", null), item = own.place("item", null);
+  const counts = [state.left, state.right].map((label) => own.place("count", label));
+  const order = whole.rows.map((row) => row[whole.place("item", null)]);
+  const rows = metric.exact ? own.rows.filter((row) => row[number] === id) : [];
+  rows.sort((one, other) => order.indexOf(one[item]) - order.indexOf(other[item]));
+  const items = rows.map((row) => {
+    const [left, right] = counts.map((at) => Number(row[at]));
+    return { name: String(row[item]), left, right };
+  }).filter(({ left, right }) => left || right)
+    .map(({ name, left, right }) => classItem(name, left, right));
   at("classes").hidden = !items.length;
   at("classes-list").replaceChildren(...items);
 }

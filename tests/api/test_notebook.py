@@ -12,7 +12,7 @@ from synthetic_joint import POINTS, example, joint, part
 from synthetic_session import exact_session
 
 import profdiff
-from profdiff.api import frame
+from profdiff.api import recording
 from profdiff.base import program
 from profdiff.session.suite import Suite, SuiteWorkload
 
@@ -43,7 +43,7 @@ def test_the_page_is_in_a_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_page_that_is_too_large_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     exact_session(tmp_path / "s.profdiff")
-    monkeypatch.setattr(frame, "_MOST", 1000)
+    monkeypatch.setattr(recording, "_MAX_PAGE", 1000)
     session = profdiff.open(tmp_path / "s.profdiff")
     shown = session._repr_html_()
     assert [tag for tag, _ in _Elements(shown).found] == ["p", "pre"]

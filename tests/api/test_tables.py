@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
@@ -105,7 +106,7 @@ def test_another_setting(session: package.Session) -> None:
 
 def test_an_error_is_the_line_that_is_printed(session: package.Session, folder: Path) -> None:
     with pytest.raises(package.ProfdiffError) as error:
-        session.events()
+        session.topic("events")
     assert error_line(profdiff("report", folder, "--events", status=2)) == str(error.value)
     with pytest.raises(package.ProfdiffError, match="--metric x: the session has exact:instr"):
         session.functions("x")
@@ -130,7 +131,7 @@ def test_what_folded_stacks_do_not_say_is_not_known(tmp_path: Path) -> None:
     for table, why in (
         (session.addresses, "its functions came as names"),
         (session.calls, "calls were not counted"),
-        (session.events, "events are known only of exact counts"),
+        (partial(session.topic, "events"), "events are known only of exact counts"),
     ):
         with pytest.raises(package.ProfdiffError, match=why):
             table()

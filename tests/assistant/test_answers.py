@@ -15,7 +15,7 @@ from synthetic_session import exact_session
 
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import cleaned
-from profdiff.mcp import answer
+from profdiff.mcp import tools
 from profdiff.mcp.folder import Folder
 
 MOST = 200
@@ -36,8 +36,8 @@ def said(work: Coroutine[Any, Any, str]) -> str:
 @settings(max_examples=examples(400))
 @given(st.text(max_size=300) | st.lists(st.text(max_size=120)).map("\n".join))
 def test_an_answer_is_bounded_and_marked(text: str) -> None:
-    with patch.object(answer, "MOST", MOST):
-        head, first, *data = answer.answer(text, "ask for less").split("\n")
+    with patch.object(tools, "MOST", MOST):
+        head, first, *data = tools.answer(text, "ask for less").split("\n")
     told = data.pop()
     last = told if told == first else data.pop()
     assert first == last and first in head and first not in data
@@ -50,7 +50,7 @@ def test_an_answer_is_bounded_and_marked(text: str) -> None:
         assert whole[len(shown)] == "\n" or "\n" not in shown
     else:
         assert told == first
-    assert first not in answer.answer(text, "")
+    assert first not in tools.answer(text, "")
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_a_path_that_leaves_the_folder_is_refused(served: Path, name: str) -> No
         lambda: tools.report(name),
         lambda: tools.annotate(name, "f"),
         lambda: tools.blame(name),
-        lambda: tools.events(name),
+        lambda: tools.topic(name, "events"),
         lambda: tools.check(name, ["instructions > +1%"]),
         lambda: tools.blame("s.profdiff", repo=name),
     ):

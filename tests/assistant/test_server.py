@@ -89,7 +89,7 @@ SAME: list[tuple[str, dict[str, Any], list[str]]] = [
 ]
 # And those that have its error.
 WRONG: list[tuple[str, dict[str, Any], list[str]]] = [
-    ("events", {"session": "s.profdiff"}, ["report", "s.profdiff", "--events"]),
+    ("topic", {"session": "s.profdiff", "topic": "events"}, ["report", "s.profdiff", "--events"]),
     ("report", {"session": "none.profdiff"}, ["report", "none.profdiff"]),
     ("blame", {"session": "s.profdiff"}, ["blame", "s.profdiff"]),
     (
@@ -128,7 +128,7 @@ def test_tools_only_read(answers: tuple[Any, list[Answer]]) -> None:
         "report",
         "annotate",
         "blame",
-        "events",
+        "topic",
         "check",
     ]
     for one in tools:

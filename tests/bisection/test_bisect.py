@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import made_repository
@@ -15,7 +14,7 @@ import small_linux
 import whole_run
 from made_repository import Made, MadeRepository
 from small_bisection import NEW, NEWEST, OLD, Bisect, history
-from support import error_line, need_kernel
+from support import error_line, need_kernel, profdiff
 
 from profdiff.base.errors import InputError
 from profdiff.bisection.verdict import Judge
@@ -56,13 +55,6 @@ def bisected(old_kernel: Path, new_kernel: Path, qemu: object) -> Bisect:
     return Bisect(folder, MadeRepository(folder / "linux", dict(sorted(found))))
 
 
-def profdiff(bisect: Bisect, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "profdiff", *map(str, words)]
-    return subprocess.run(
-        command, env=bisect.environment, capture_output=True, text=True, check=True
-    )
-
-
 def test_the_culprit_is_found_and_confirmed(bisected: Bisect) -> None:
     """c5 brings the other kernel. What differs between good and bad is known from their own
     recording: the step is all of it, and the revert takes all of it away."""
@@ -97,10 +89,10 @@ def test_git_has_its_log(bisected: Bisect) -> None:
 def test_report_and_mail_show_it(bisected: Bisect) -> None:
     session, commits = bisected.folder / "b/evidence.profdiff", bisected.repository.commits
     cited = f'{commits["c5"][:12]} ("mm: change 5")'
-    text = profdiff(bisected, "report", session, "--width", "200").stdout
+    text = profdiff("report", session, "--width", "200").stdout
     assert text.startswith(f"The first bad commit is {cited}, instructions:total, ")
     assert "Confirmed: to revert it on top of bad undoes 100% of it." in text
-    data = json.loads(profdiff(bisected, "report", session, "--json", "-").stdout)
+    data = json.loads(profdiff("report", session, "--json", "-").stdout)
     assert data["bisection"]["culprit"]["commit"] == commits["c5"]
     assert data["bisection"]["revert"] == "confirmed"
     assert data["answers"][0] == data["bisection"]["sentences"][0]
@@ -111,7 +103,7 @@ def test_report_and_mail_show_it(bisected: Bisect) -> None:
     assert text.rindex("all, from culprit", 0, said) > text.index("all, from parent")
     assert said < text.index("all, from bad")
     sender = ["--from", "A <a@example.org>"]
-    mail = profdiff(bisected, "mail", session, *sender, "--regzbot-introduced")
+    mail = profdiff("mail", session, *sender, "--regzbot-introduced")
     assert f"\nFixes: {cited}\n" in mail.stdout
     assert f"\n#regzbot introduced: {commits['c5'][:12]}\n" in mail.stdout
     assert f"[x] Bisection and revert: {cited}; the revert on top: confirmed" in mail.stderr
@@ -235,7 +227,7 @@ def test_of_two_candidates_the_one_that_can_be_reverted_is(
     assert f'to revert {hashes["c1"][:12]} ("mm: make it slow") on top of bad' in done.stdout
     assert f"with {hashes['c2'][:12]} reverted, bad does not build" in done.stderr
     assert re.search(r"good has [\d,]+, bad [\d,]+: instructions:total for 4,000 ops", done.stderr)
-    mail = profdiff(bisect, "mail", tmp_path / "b/evidence.profdiff").stdout
+    mail = profdiff("mail", tmp_path / "b/evidence.profdiff").stdout
     said = " ".join(mail.split())
     assert f"with {hashes['c1'][:12]} reverted (bad-revert), the change is" in said
     assert f'Fixes: {hashes["c1"][:12]} ("mm: make it slow")' in mail

@@ -13,8 +13,7 @@ from profdiff.base.errors import InputError, MissingError, RunError
 from profdiff.bisection import measuring
 from profdiff.bisection.git_bisect import Mark
 from profdiff.bisection.kept import Kept, Question
-from profdiff.bisection.kernels import label_of
-from profdiff.bisection.measuring import Measuring
+from profdiff.bisection.measuring import Measuring, label_of
 from profdiff.bisection.verdict import Verdict
 from profdiff.collectors.kernels.build import BuildError, UnfitError
 from profdiff.collectors.kernels.files import KernelFiles

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from synthetic import compare, example, findings
 
 from profdiff.base.errors import InputError, SessionError
-from profdiff.bisection import estimate
+from profdiff.bisection import bisecting
 from profdiff.bisection.bisecting import _clear
 from profdiff.bisection.git_bisect import GitBisect
 from profdiff.bisection.kept import Kept, Question
@@ -328,28 +328,30 @@ def test_an_estimate_goes_by_earlier_builds(
     git = GitBisect.make(Git.open(made.folder), tmp_path / "git", ends[1])
     plain, names = GitSpec(made.folder), ("v1", "v2")
     known: list[tuple[list[float], list[float]]] = [([], [])]
-    monkeypatch.setattr(estimate, "seconds_of_builds", lambda *_: known[-1])
-    monkeypatch.setattr(estimate.BuildJob, "of", lambda _: SimpleNamespace(source=made, objects=""))
+    monkeypatch.setattr(bisecting, "seconds_of_builds", lambda *_: known[-1])
+    monkeypatch.setattr(
+        bisecting.BuildJob, "of", lambda _: SimpleNamespace(source=made, objects="")
+    )
     made = SimpleNamespace(folder=made.folder, commits=made.commits, repository="")
-    said = estimate.told(git, *ends, plain, names)
+    said = bisecting.estimated(git, *ends, plain, names)
     assert said.startswith("16 revisions from v1 to v2: about 4 steps; no such kernel was")
     # Before any other, the first build says nothing of those that go on from it.
     known.append(([1320.0], []))
-    said = estimate.told(git, *ends, plain, names)
+    said = bisecting.estimated(git, *ends, plain, names)
     assert said.endswith("the first build takes 22 min, those that go on from it less")
     known.append(([1320.0], [60.0, 120.0]))
     # 7 builds and 10 runs of 5 to 20 s: 470 to 1,040 s.
-    said = estimate.told(git, *ends, plain, names)
+    said = bisecting.estimated(git, *ends, plain, names)
     assert said.endswith("about 4 steps; a build takes 60 s to 2 min, all 8 to 17 min")
-    said = estimate.told(git, *ends, plain, names, every=True)
+    said = bisecting.estimated(git, *ends, plain, names, every=True)
     assert said.endswith("at least 4 steps; a build takes 60 s to 2 min, all at least 8 to 17 min")
     # What was begun is counted from where it is.
     git.begin(*ends)
     git.mark("bad", made.commits["c4"])
-    said = estimate.told(git, *ends, plain, names)
+    said = bisecting.estimated(git, *ends, plain, names)
     assert said.startswith("4 left of 16 revisions from v1 to v2: about 2 steps; ")
     git.mark("good", made.commits["c3"])
-    said = estimate.told(git, *ends, plain, names)
+    said = bisecting.estimated(git, *ends, plain, names)
     assert said.endswith("from v1 to v2: the first bad commit is found already")
 
 

@@ -17,8 +17,7 @@ from made_repository import Made, MadeRepository
 from profdiff.base.errors import InputError
 from profdiff.base.git import Git
 from profdiff.bisection.git_bisect import Found, GitBisect, Mark, Next, Stuck, estimated_steps
-from profdiff.bisection.search import FixedError, search
-from profdiff.bisection.step_function import Jump, besides, jumps
+from profdiff.bisection.search import FixedError, Jump, besides, jumps, search
 
 
 @dataclass(frozen=True)

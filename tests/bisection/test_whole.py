@@ -13,7 +13,7 @@ from profdiff.bisection import bisecting
 from profdiff.bisection.evidence import Evidence
 from profdiff.bisection.git_bisect import GitBisect
 from profdiff.bisection.kept import Kept, Question
-from profdiff.bisection.kernels import label_of
+from profdiff.bisection.measuring import label_of
 from profdiff.bisection.verdict import Verdict
 from profdiff.evidence.conditions.condition import Condition
 from profdiff.session.bisection import Bisection

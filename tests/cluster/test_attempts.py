@@ -12,10 +12,9 @@ from coroutines import run
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.records import Failure
 from profdiff.recording.cluster import connection
-from profdiff.recording.cluster.address import Where
 from profdiff.recording.cluster.attempt import MOST_LOST, Attempt
-from profdiff.recording.cluster.emulators import Emulator
-from profdiff.recording.cluster.errand import Errand, Left, Needs, packed
+from profdiff.recording.cluster.connection import Where
+from profdiff.recording.cluster.errand import Emulator, Errand, Left, Needs, packed
 from profdiff.recording.cluster.nodes import Node, NodeLostError, TakenBackError
 from profdiff.recording.cluster.nodes import Nodes as NodesThere
 

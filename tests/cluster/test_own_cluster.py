@@ -14,8 +14,7 @@ import pytest
 
 from profdiff.base.errors import InputError
 from profdiff.base.temporary import temporary_folder
-from profdiff.recording.cluster.address import Where
-from profdiff.recording.cluster.connection import Connection, connected
+from profdiff.recording.cluster.connection import Connection, Where, connected
 
 SECONDS = 60
 PAGES = (

@@ -17,9 +17,8 @@ from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.records import Failure
 from profdiff.recording.cluster import errand, node
-from profdiff.recording.cluster.emulators import Emulator
-from profdiff.recording.cluster.errand import Errand, packed, unpack
-from profdiff.recording.cluster.store import Store
+from profdiff.recording.cluster.errand import Emulator, Errand, packed, unpack
+from profdiff.recording.cluster.node import Store
 
 
 def name(data: bytes) -> str:
@@ -132,7 +131,7 @@ def test_a_run_that_leaves_too_much_is_a_failed_one(
     """It is the run's fault, not its node's."""
     found = Emulator("x86_64", None, "QEMU 7.2", "a" * 64, "b" * 64)
     qemu = Qemu(Path("qemu"), "QEMU 7.2", ARCHITECTURES[0])
-    monkeypatch.setattr(errand, "_MOST", most)
+    monkeypatch.setattr(errand, "_MAX_BYTES", most)
     monkeypatch.setattr(node, "_store", lambda: Store(tmp_path))
     monkeypatch.setattr(node, "found_here", lambda _: (qemu, found))
     monkeypatch.setattr(node, "_started", lambda _, __, folder, ___: Ended(folder))

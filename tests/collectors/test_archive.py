@@ -21,7 +21,7 @@ from support import need_program
 from tars import tar
 
 from profdiff.collectors.guest.archive import ArchiveError, Gunzip, receive
-from profdiff.collectors.guest.channel import MEMBERS, GuestChannel
+from profdiff.collectors.guest.delivery import MEMBERS, GuestChannel
 from profdiff.collectors.guest.result import Left, exit_status, take_files
 from profdiff.collectors.guest.run import GuestRun
 from profdiff.collectors.kernels.address import Address

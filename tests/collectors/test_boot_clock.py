@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from restored import GUEST, Restorer
 
-from profdiff.collectors.guest.boot_clock import replace_instructions
 from profdiff.collectors.guest.qemu import Qemu
+from profdiff.collectors.guest.saving import replace_instructions
 
 BEFORE = (
     b"\x04\0\0\0\x02\x05timer\0\0\0\0\0\0\0\x02" + bytes(24) + b"\x05\x0ctimer/icount\0\0\0\x01"

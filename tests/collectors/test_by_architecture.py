@@ -5,8 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.architecture import ARCHITECTURES, ARM64, X86_64, Architecture, named
-from profdiff.collectors.by_architecture import value_for
+from profdiff.collectors.architecture import (
+    ARCHITECTURES,
+    ARM64,
+    X86_64,
+    Architecture,
+    named,
+    value_for,
+)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tars import tar
 from profdiff.base.errors import SessionError
 from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.guest.archive import ArchiveError
-from profdiff.collectors.guest.channel import GuestChannel
+from profdiff.collectors.guest.delivery import GuestChannel
 
 
 def archive(members: dict[str, bytes]) -> bytes:

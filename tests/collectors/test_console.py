@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profdiff.collectors.guest.console import read, trouble
-from profdiff.collectors.guest.result import Left, agents_result
+from profdiff.collectors.guest.result import Left, agents_result, read, trouble
 
 CONSOLES = Path(__file__).parent / "consoles"
 NULL = "BUG: kernel NULL pointer dereference, address: 0000000000000000"

@@ -12,7 +12,7 @@ from support import need_program
 
 from profdiff.collectors.architecture import X86_64
 from profdiff.collectors.exact.entry import Exact
-from profdiff.collectors.guest import answers
+from profdiff.collectors.guest import qemu
 from profdiff.collectors.guest import qemu as emulator
 from profdiff.collectors.guest.qemu import Qemu
 
@@ -71,7 +71,7 @@ def test_what_libraries_and_containers_change(
     status = Path("/proc/self/status").read_text().replace("Seccomp:\t", "Seccomp:\t1")
     read = Path.read_text
     told = lambda path, *more: status if path.name == "status" else read(path, *more)  # noqa: E731
-    monkeypatch.setattr(answers.Path, "read_text", told)
+    monkeypatch.setattr(qemu.Path, "read_text", told)
     assert ask() == (first, times)
 
 
@@ -106,7 +106,7 @@ def test_a_script_is_asked_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyP
     script = tmp_path / "qemu"
     script.write_text("#!/bin/sh\n")
     said = iter(["first", "second"])
-    assert [answers.answer(script, "?", lambda: next(said)) for _ in range(2)] == [
+    assert [qemu.answer(script, "?", lambda: next(said)) for _ in range(2)] == [
         "first",
         "second",
     ]
@@ -116,7 +116,7 @@ def test_few_answers_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("PROFDIFF_CACHE", str(tmp_path))
     program = Path(need_program("sh")).resolve()
     for number in range(120):
-        assert answers.answer(program, f"{number}", lambda: True)
-    assert len(answers._read()) == 100
-    assert answers.answer(program, "119", lambda: False)
-    assert not answers.answer(program, "0", lambda: False)
+        assert qemu.answer(program, f"{number}", lambda: True)
+    assert len(qemu._read()) == 100
+    assert qemu.answer(program, "119", lambda: False)
+    assert not qemu.answer(program, "0", lambda: False)

@@ -8,7 +8,7 @@ import pytest
 from support import LIGHT, run_guests
 
 from profdiff.collectors.guest import run as guest_run
-from profdiff.collectors.guest.channel import MEMBERS
+from profdiff.collectors.guest.delivery import MEMBERS
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.result import too_few_cpus
 from profdiff.collectors.guest.run import GuestRun
@@ -19,7 +19,7 @@ from profdiff.collectors.records import Failure
 def test_a_guest_that_sends_without_end(
     qemu: Qemu, new_kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(guest_run._MOST, "channel", 2**20)
+    monkeypatch.setitem(guest_run._MAX_BYTES, "channel", 2**20)
     script = tmp_path / "work.sh"
     script.write_text("#!/bin/sh\nexec yes > /dev/ttyS1\n")
     script.chmod(0o755)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support import need_program
 
 from profdiff.collectors.architecture import ARCHITECTURES, X86_64, Architecture
-from profdiff.collectors.workload import loader_cache
+from profdiff.collectors.workload import elf_closure
 from profdiff.collectors.workload.root import Root
 
 LIBRARIES = {
@@ -27,7 +27,7 @@ LIBRARIES = {
 @pytest.mark.parametrize("architecture", ARCHITECTURES, ids=lambda one: one.arch)
 def test_ldconfig_reads_the_cache(tmp_path: Path, architecture: Architecture) -> None:
     file = tmp_path / "cache"
-    file.write_bytes(loader_cache.made(LIBRARIES, architecture))
+    file.write_bytes(elf_closure.made(LIBRARIES, architecture))
     ldconfig = need_program("/sbin/ldconfig", "libc-bin")
     command = [ldconfig, "-C", str(file), "-p"]
     listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -52,7 +52,7 @@ def test_the_order_is_ldconfigs() -> None:
     (count,) = struct.unpack_from("<I", data, 20)
     keys = [struct.unpack_from("<I", data, 48 + 24 * number + 4)[0] for number in range(count)]
     names = [data[key : data.index(b"\0", key)].decode() for key in keys]
-    own = loader_cache.made(dict.fromkeys(names, "/x"), X86_64)
+    own = elf_closure.made(dict.fromkeys(names, "/x"), X86_64)
     places = [struct.unpack_from("<I", own, 48 + 24 * n + 4)[0] for n in range(len(set(names)))]
     ours = [own[key : own.index(b"\0", key)].decode() for key in places]
     assert ours == list(dict.fromkeys(names))
@@ -69,7 +69,7 @@ def test_folders_of_a_configuration(tmp_path: Path) -> None:
     conf(tmp_path, "ld.so.conf.d/b.conf", "/b\n")
     conf(tmp_path, "ld.so.conf.d/a.conf", "/a\n/first\ninclude /etc/ld.so.conf.d/b.conf\n")
     conf(tmp_path, "ld.so.conf.d/no", "/no\n")
-    assert loader_cache.folders(Root(tmp_path)) == ("/first", "/a", "/b", "/last")
+    assert elf_closure.folders(Root(tmp_path)) == ("/first", "/a", "/b", "/last")
 
 
 def test_a_configuration_that_never_ends(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_configuration_that_never_ends(tmp_path: Path) -> None:
     (tmp_path / "etc/d/gone").symlink_to("nowhere")
     with (tmp_path / "etc/d/large").open("wb") as file:
         file.truncate(1 << 40)
-    assert loader_cache.folders(Root(tmp_path)) == ("/x",)
+    assert elf_closure.folders(Root(tmp_path)) == ("/x",)
 
 
 PIECES = [
@@ -110,11 +110,11 @@ def test_any_configuration(texts: list[str]) -> None:
         (root / "etc/d").mkdir(parents=True)
         for name, text in zip(("ld.so.conf", "d/one", "d/two"), texts, strict=False):
             (root / "etc" / name).write_bytes(text.encode("latin-1"))
-        found = loader_cache.folders(Root(root))
+        found = elf_closure.folders(Root(root))
     assert all(one.startswith("/") or not one for one in found)
     assert len(found) <= 100
 
 
 def test_many_folders(tmp_path: Path) -> None:
     conf(tmp_path, "ld.so.conf", "".join(f"/{number}\n" for number in range(5_000)))
-    assert len(loader_cache.folders(Root(tmp_path))) == 100
+    assert len(elf_closure.folders(Root(tmp_path))) == 100

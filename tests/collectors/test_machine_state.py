@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support import IMPORTED
 
-from profdiff.base.linked import link_or_copy
+from profdiff.base.atomic import link_or_copy
 from profdiff.collectors.guest import machine_state
 from profdiff.collectors.guest.machine_state import MachineState, find, keep, remove_unused
 

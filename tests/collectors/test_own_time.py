@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from support import need_program
 
-from profdiff.collectors.guest.channel import MEMBERS
-from profdiff.collectors.guest.own_time import OwnTime
-from profdiff.collectors.guest.run import GuestRun
+from profdiff.collectors.guest.delivery import MEMBERS
+from profdiff.collectors.guest.run import GuestRun, OwnTime
 from profdiff.collectors.records import Failure
 
 BUSY = [sys.executable, "-c", "while True: pass"]

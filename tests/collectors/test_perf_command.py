@@ -11,7 +11,7 @@ from profdiff.collectors.machine.environment import Environment
 from profdiff.collectors.machine.run import pack, unpack
 from profdiff.collectors.perf.command import attempts, fallback_reason, refusal_line
 from profdiff.collectors.perf.entry import Perf
-from profdiff.collectors.perf.rights import has_pmu, rights
+from profdiff.collectors.perf.programs import has_pmu, rights
 
 
 def asked(**options: object) -> dict[str, object]:

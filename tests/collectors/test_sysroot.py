@@ -11,7 +11,7 @@ from support import error_line, need_program, profdiff
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.architecture import ARCHITECTURES, ARM64, X86_64, host
 from profdiff.collectors.perf.programs import perf_files
-from profdiff.collectors.workload import loader_cache
+from profdiff.collectors.workload import elf_closure
 from profdiff.collectors.workload.elf import read_elf
 from profdiff.collectors.workload.elf_closure import closure
 from profdiff.collectors.workload.root import Root
@@ -45,7 +45,7 @@ def test_what_a_program_of_the_root_folder_needs(ready: Ready, root: Path, build
         "/usr/lib/libplain.so.1": root / "usr/lib/libplain.so.1.2",
     }
     cached = {"libconf.so": "/opt/conf/libconf.so", "libplain.so.1": "/usr/lib/libplain.so.1"}
-    assert cache.read_bytes() == loader_cache.made(cached, host())
+    assert cache.read_bytes() == elf_closure.made(cached, host())
 
 
 @pytest.mark.build

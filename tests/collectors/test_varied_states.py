@@ -7,9 +7,8 @@ import pytest
 from qemus import NIGHTLY
 from restored import GUEST, Restorer, replace_guest
 
-from profdiff.collectors.guest.boot import Variation
+from profdiff.collectors.guest.boot import Variation, VariedState
 from profdiff.collectors.guest.qemu import Qemu
-from profdiff.collectors.guest.varied_state import VariedState
 from profdiff.collectors.kernels.files import KernelFiles
 
 pytestmark = pytest.mark.guest

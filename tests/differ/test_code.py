@@ -13,10 +13,9 @@ from msgspec.structs import replace
 from support import frames_of, need_kernel, need_program
 from synthetic import Row, frame
 
-from profdiff.profile.code.size import code_sizes
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import fold
-from profdiff.profile.inlining import inlining
+from profdiff.profile.inline_sites import code_sizes, inlining
 from profdiff.profile.recordings import Recordings
 from profdiff.session.manifest import replace as changed
 from profdiff.session.session import Session

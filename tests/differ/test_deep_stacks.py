@@ -23,7 +23,7 @@ from profdiff.reports.exports.stack_paths import KEPT_FRAMES, LEFT_OUT, MOST_FRA
 from profdiff.reports.page import html
 from profdiff.reports.text import session as text
 from profdiff.symbolization.places import Places
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 
 DEEP, SHALLOWER = 60_000, 2_000
 

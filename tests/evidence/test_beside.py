@@ -17,7 +17,7 @@ from profdiff.reports.documents import session as document
 from profdiff.reports.text import session as text
 from profdiff.session import manifest as m
 from profdiff.session.points import cells, settings
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 
 LINE = "outside the workload, in interrupts and threads of the kernel, not included: "
 Told = Mapping[str, list[int | None]]

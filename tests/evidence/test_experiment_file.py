@@ -12,7 +12,7 @@ from support import error_line, profdiff
 from profdiff.base.errors import InputError
 from profdiff.commands.experiment.file import ExperimentCommand
 from profdiff.commands.plan import plan
-from profdiff.commands.record.command import record
+from profdiff.commands.record import record
 
 
 def values(tmp_path: Path, text: str, arguments: list[str] | None = None) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from profdiff.session import manifest as m
 from profdiff.session.points import settings as settings_of
 from profdiff.session.session import Session
 from profdiff.session.state import compare_states
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 
 
 def session(folder: Path, points: int) -> Session:

@@ -17,7 +17,7 @@ from profdiff.profile.comparison import Comparison
 from profdiff.session import manifest as m
 from profdiff.session.points import settings
 from profdiff.session.session import Session
-from profdiff.views.profile import marks
+from profdiff.topics.functions import marks
 from profdiff.views.results import lengths
 
 OPS = st.integers(1, 10**9)

@@ -20,7 +20,7 @@ from profdiff.reports.text import session as text
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 from profdiff.symbolization._native import elf_build_id
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 
 pytestmark = [pytest.mark.build]
 

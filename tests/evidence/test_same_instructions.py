@@ -15,8 +15,8 @@ from profdiff.reports.text.session import render
 from profdiff.session import manifest as m
 from profdiff.session.facts import Facts
 from profdiff.session.state import State
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.claims.answered import leading
-from profdiff.views.profile.selection import Selection
 
 _CODE = [("mov (%rdi),%eax", 4000), ("nop", 6000)]
 

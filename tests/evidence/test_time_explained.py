@@ -18,8 +18,8 @@ from profdiff.mail import content
 from profdiff.reports.documents import session
 from profdiff.reports.text.session import render
 from profdiff.session import manifest as m
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.claims.answered import leading
-from profdiff.views.profile.selection import Selection
 from profdiff.views.results import time_split
 
 # By kernel, the values of each boot: time, instructions, cycles.

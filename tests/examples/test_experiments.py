@@ -8,7 +8,7 @@ import pytest
 from support import RESTORED, ROOT, need_debian, profdiff
 
 from profdiff.commands.experiment.file import ExperimentCommand
-from profdiff.commands.record.command import record
+from profdiff.commands.record import record
 from profdiff.session.session import Session
 
 FOLDERS = sorted(path.parent for path in ROOT.glob("examples/*/profdiff.toml"))

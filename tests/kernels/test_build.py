@@ -76,7 +76,7 @@ def test_nothing_is_built_twice(repo: MadeRepository, monkeypatch: pytest.Monkey
     # Another commit with the same files, and no make that could build them.
     repo.git("commit-tree", "base^{tree}", "-m", "again")
     again = repo.git("commit-tree", "base^{tree}", "-p", "other", "-m", "again").strip()
-    monkeypatch.setattr("profdiff.collectors.kernels.building.making.supervised", None)
+    monkeypatch.setattr("profdiff.collectors.kernels.build.supervised", None)
     after = built(repo, f"@{again}")
     assert after.image == before.image
     assert after.source and after.source.commit == again

@@ -253,7 +253,7 @@ def test_a_config_of_debian_stays_the_same(tmp_path: Path, monkeypatch: pytest.M
         asked.append((version, architecture))
         return "6.12.43+deb13-cloud-amd64", f"{NEEDED}CONFIG_DEBUG_INFO_BTF=y\nCONFIG_HZ=250\n"
 
-    monkeypatch.setattr("profdiff.collectors.kernels.building.debian_config._fetch", fetch)
+    monkeypatch.setattr("profdiff.collectors.kernels.building.config._fetch", fetch)
     kernel = built(linux, "@base,config=distribution")
     assert kernel.config
     found = options(kernel.config.read_text())

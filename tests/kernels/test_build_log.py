@@ -162,7 +162,7 @@ def test_a_full_disk(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_full(log)
     log.write_text("a.c:1:1: error: no\n")
     assert not is_full(log)
-    monkeypatch.setattr(make, "_ROOM", 1 << 62)
+    monkeypatch.setattr(make, "_MIN_FREE", 1 << 62)
     assert is_full(log)
 
 

@@ -12,7 +12,7 @@ from support import error_line, need_profile, need_program, profdiff
 
 from profdiff.collectors.kernels import registered
 from profdiff.collectors.kernels.building.kept import kept_kernels
-from profdiff.commands.kernel.built import age, short_compiler
+from profdiff.commands.kernel import age, short_compiler
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pytest
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import ARM64, of_image
-from profdiff.collectors.kernels.efi_image import bootable
+from profdiff.collectors.kernels.images import bootable
 from profdiff.collectors.kernels.kinds.registry import parse
 
 IMAGE = bytes(56) + b"ARMd" + bytes(8000)

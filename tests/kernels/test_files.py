@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from profdiff.collectors.kernels.built_from import BuiltFrom
 from profdiff.collectors.kernels.files import KernelFiles
+from profdiff.collectors.records import BuiltFrom
 
 
 def test_a_kernel_that_was_built_is_looked_up() -> None:

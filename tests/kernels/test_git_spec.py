@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import ARCHITECTURES, ARM64
-from profdiff.collectors.kernels.arguments import derive_label, parse_arguments
 from profdiff.collectors.kernels.git_spec import Change, GitSpec
-from profdiff.collectors.kernels.kinds.registry import parse
+from profdiff.collectors.kernels.kinds.registry import derive_label, parse, parse_arguments
 
 
 @pytest.fixture

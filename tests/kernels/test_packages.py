@@ -220,7 +220,7 @@ def test_a_package_that_is_too_large(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deb = package(tmp_path, "image", "boot/vmlinuz-1")
-    monkeypatch.setattr(deb_package, "_LARGEST", 100)
+    monkeypatch.setattr(deb_package, "_MAX_BYTES", 100)
     with pytest.raises(InputError, match="no kernel is that large"):
         unpack_kernel([deb])
     assert not [path for path in (cache / "kernels").iterdir() if path.is_dir()]

@@ -14,10 +14,9 @@ from profdiff.base.errors import InputError, MissingError
 from profdiff.cli import cli
 from profdiff.collectors.architecture import X86_64
 from profdiff.collectors.kernels import registered as kernel_registry
-from profdiff.collectors.kernels.arguments import parse_arguments
 from profdiff.collectors.kernels.files import KernelFiles, module_files
 from profdiff.collectors.kernels.kinds import registry
-from profdiff.collectors.kernels.kinds.registry import derive_label, parse
+from profdiff.collectors.kernels.kinds.registry import derive_label, parse, parse_arguments
 from profdiff.collectors.kernels.kinds.spec import Spec
 from profdiff.collectors.kernels.label import is_label
 from profdiff.recording import located

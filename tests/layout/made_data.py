@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from synthetic import Row, frame
 from synthetic_session import exact_session
 
-from profdiff.profile.data_layout.accessed import Accessed
+from profdiff.profile.data.type_layout import Accessed
 from profdiff.session import manifest as m
 from profdiff.symbolization.data_accesses import DataAccesses
 

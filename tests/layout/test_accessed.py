@@ -14,11 +14,15 @@ from layout.made_data import Variable, kernel
 from made_accesses import Layout, Site
 from support import need_program
 
-from profdiff.base.cache_line import LINE
-from profdiff.profile.data_layout.accessed import Accessed
-from profdiff.profile.data_layout.type_fields import FieldPlace
-from profdiff.profile.data_layout.types import AccessedField, AccessedType, accessed_types
-from profdiff.profile.data_layout.variables import accessed_variables
+from profdiff.base.units import LINE
+from profdiff.profile.data.type_layout import (
+    Accessed,
+    AccessedField,
+    AccessedType,
+    FieldPlace,
+    accessed_types,
+)
+from profdiff.profile.data.variable_layout import accessed_variables
 from profdiff.symbolization.data_accesses import COMPUTED
 
 

@@ -16,8 +16,8 @@ from synthetic import Row, compare, example, findings, frame, manifest
 from profdiff import __version__
 from profdiff.base.errors import InputError
 from profdiff.collectors.workload.workload import prepare
-from profdiff.mail.attachment import Kind, attach
 from profdiff.mail.content import MailOptions, letter
+from profdiff.mail.draft import Kind, attach
 from profdiff.mail.reproducer import MAX_LINES, Reproducer
 from profdiff.mail.sections import SECTIONS
 from profdiff.recording import plan

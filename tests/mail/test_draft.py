@@ -21,10 +21,9 @@ from support import need_program, profdiff
 
 from profdiff.base.errors import InputError
 from profdiff.mail.address import Address
-from profdiff.mail.attachment import Attachment
 from profdiff.mail.content import MailOptions
 from profdiff.mail.content import letter as letter_about
-from profdiff.mail.draft import compose
+from profdiff.mail.draft import Attachment, compose
 from profdiff.mail.letter import LIMIT, LINES, Letter, Section, Table
 from profdiff.mail.recipients import Recipients, reply_to_all
 from profdiff.mail.thread import Thread

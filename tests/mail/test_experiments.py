@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
-from profdiff.mail.attachment import attach
 from profdiff.mail.content import MailOptions, letter
+from profdiff.mail.draft import attach
 from profdiff.session import manifest as m
 from profdiff.session.state import State
 from profdiff.views.claims.checklist import Grounds, Item, items

@@ -10,7 +10,7 @@ from mail.letters import NEWEST_ID, ROOT_ID, THREAD
 from mail.test_command import RILEY, imported, read  # noqa: F401  # a fixture
 from support import error_line, profdiff
 
-from profdiff.mail.fetched_thread import message_id
+from profdiff.mail.thread import message_id
 
 ID = ROOT_ID.strip("<>")
 # Writes the thread as b4 does, where -o and -n say, and what it was given beside it.

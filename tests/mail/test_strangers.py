@@ -16,9 +16,8 @@ from mail.letters import RILEY, THREAD
 from mail.test_draft import NOW
 
 from profdiff.base.errors import InputError
-from profdiff.mail.address import Address
+from profdiff.mail.address import Address, decoded
 from profdiff.mail.draft import compose
-from profdiff.mail.encoded_words import decoded
 from profdiff.mail.letter import Letter, Quote
 from profdiff.mail.recipients import Recipients, reply_to_all
 from profdiff.mail.thread import ReceivedMail, Thread

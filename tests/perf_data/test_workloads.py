@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support import need_program, profdiff
 
-from profdiff.collectors.perf.recorded_command import workload_of
+from profdiff.collectors.perf.samples import workload_of
 
 # A loop, and functions that are hit a few times only.
 BUSY = """#include <stdlib.h>

@@ -18,7 +18,7 @@ from profdiff.collectors.guest.agent import _syscall_names, compile_agent
 from profdiff.collectors.guest.boot import Boot
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.collectors.kernels.image_notes import build_ids
+from profdiff.collectors.kernels.images import build_ids
 from profdiff.recording.plan import describe_kernel
 
 

@@ -1,6 +1,7 @@
 """Exact counts of arm64 guests by the command line, and all that is read of them."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -100,12 +101,13 @@ def test_every_form_shows_it(recorded_arm64: Path, tmp_path: Path, form: str) ->
         assert known.get(form, "loop_control_ioctl") in text
 
 
-def test_annotate_classes_and_mail(recorded_arm64: Path) -> None:
+def test_annotate_inventory_and_mail(recorded_arm64: Path) -> None:
     code = profdiff("annotate", recorded_arm64, "loop_control_ioctl").stdout
     assert " ret" in code
     assert "bl  " in code
-    classes = profdiff("report", recorded_arm64, "--classes").stdout
-    assert "calls" in classes
+    inventory = profdiff("report", recorded_arm64, "inventory").stdout
+    for item in ("returns", "svc", "eret", "mrs"):
+        assert re.search(rf"^ +[1-9].* {item}\b", inventory, re.M), item
     mail = profdiff("mail", recorded_arm64).stdout
     assert "on arm64\nunder an emulator" in mail or "on arm64 under an emulator" in mail
 

@@ -14,8 +14,7 @@ from synthetic_joint import joint
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.session import manifest as m
-from profdiff.session.held import held, is_session, refuse_occupied
-from profdiff.session.kinds import COMPILER, is_compiler
+from profdiff.session.held import COMPILER, held, is_compiler, is_session, refuse_occupied
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
 

@@ -13,11 +13,11 @@ from support import need_program
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.architecture import ARM64, X86_64, Architecture
 from profdiff.collectors.kernels import registered
-from profdiff.collectors.kernels.arguments import KernelArgument, parse_arguments
-from profdiff.collectors.kernels.building.errors import BuildError
+from profdiff.collectors.kernels.building.make import BuildError
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.kinds.debian import Debian
 from profdiff.collectors.kernels.kinds.git import FromGit
+from profdiff.collectors.kernels.kinds.registry import KernelArgument, parse_arguments
 from profdiff.collectors.kernels.kinds.spec import Spec
 from profdiff.recording import located
 

@@ -6,7 +6,7 @@ import synthetic_series
 from synthetic import manifest
 from synthetic_session import exact_session
 
-from profdiff.commands.record import summary as record_summary
+from profdiff.commands import record_summary as record_summary
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 

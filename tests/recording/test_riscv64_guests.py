@@ -105,12 +105,13 @@ def test_the_tree_has_the_calls(recorded_riscv64: Path, tmp_path: Path) -> None:
     assert all(re.search(r"main;.*syscall.*;.*do_trap_ecall_u;", line) for line in below)
 
 
-def test_annotate_and_classes(recorded_riscv64: Path) -> None:
+def test_annotate_and_inventory(recorded_riscv64: Path) -> None:
     code = profdiff("annotate", recorded_riscv64, "__riscv_sys_getppid").stdout
     assert re.search(r"100 +100 +ret$", code, re.MULTILINE)
     assert "(bad)" not in code
-    classes = profdiff("report", recorded_riscv64, "--classes").stdout
-    assert "calls" in classes
+    inventory = profdiff("report", recorded_riscv64, "inventory").stdout
+    for item in ("returns", "ecall", "sret", "csr"):
+        assert re.search(rf"^ +[1-9].* {item}\b", inventory, re.M), item
     assert "on riscv64" in profdiff("mail", recorded_riscv64).stdout.replace("\n", " ")
 
 

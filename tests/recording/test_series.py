@@ -10,7 +10,7 @@ from made_repository import Made, MadeRepository, make
 from synthetic import manifest
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.kernels.arguments import KernelArgument, parse_arguments
+from profdiff.collectors.kernels.kinds.registry import KernelArgument, parse_arguments
 from profdiff.recording import series
 from profdiff.recording.series import Series, as_in, label
 from profdiff.session import manifest as m
@@ -101,7 +101,7 @@ def test_a_folder_in_no_repository_is_said(tmp_path: Path, monkeypatch: pytest.M
 def test_too_many_commits_are_refused(
     repository: MadeRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(series, "_MOST", 3)
+    monkeypatch.setattr(series, "_MAX_COMMITS", 3)
     with pytest.raises(InputError, match="has 4 commits: at most 3"):
         told(repository, "v1..three")
 

@@ -15,9 +15,8 @@ from synthetic_session import exact_session
 from profdiff.base.errors import InputError, SessionError
 from profdiff.cli import cli
 from profdiff.collectors.architecture import ARCHITECTURES
-from profdiff.commands.newest import newest
-from profdiff.session.held import held, is_session, refuse_occupied
-from profdiff.session.kinds import ARCHITECTURE
+from profdiff.commands.complete import newest
+from profdiff.session.held import ARCHITECTURE, held, is_session, refuse_occupied
 from profdiff.session.lock import recording
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session

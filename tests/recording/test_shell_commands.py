@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support import profdiff
 
-from profdiff.collectors.workload.shell_commands import lacking
+from profdiff.collectors.workload.command import lacking
 
 BUSYBOX = shutil.which("busybox")
 
@@ -41,7 +41,7 @@ def test_what_is_called(
 ) -> None:
     have = {"gcc", "git", "make", "busybox"}
     monkeypatch.setattr(
-        "profdiff.collectors.workload.shell_commands.shutil.which",
+        "profdiff.collectors.workload.command.shutil.which",
         lambda name: BUSYBOX if name == "busybox" else f"/bin/{name}" if name in have else None,
     )
     for shell in ("/bin/sh", "/usr/bin/env bash", "/bin/bash -e"):

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from support import EXAMPLE, error_line, profdiff
 from synthetic import manifest
 
-from profdiff.collectors.guest.boot import Variation
+from profdiff.collectors.guest.boot import Variation, VariedState
 from profdiff.collectors.guest.delivery import Delivery
-from profdiff.collectors.guest.varied_state import VariedState
 from profdiff.collectors.records import Measured
 from profdiff.recording import plan, schedule, states
 from profdiff.recording.alike import Alike

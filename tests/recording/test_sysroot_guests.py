@@ -10,7 +10,7 @@ import pytest
 from support import RESTORED, need_program, profdiff
 
 from profdiff.collectors.architecture import ARM64
-from profdiff.collectors.guest.userland import foreign_perf
+from profdiff.collectors.guest.initramfs import foreign_perf
 from profdiff.collectors.workload.root import Root
 from profdiff.session.session import Session
 

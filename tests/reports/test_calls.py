@@ -11,9 +11,8 @@ from synthetic import compare, findings, frame
 
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.text import session
-from profdiff.views.profile.calls import calls
-from profdiff.views.profile.functions import functions
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.measure import calls, functions
+from profdiff.topics.functions.selection import Selection
 
 CALLER, OTHER = frame("caller"), frame("other")
 SEEN = st.integers(0, 1000)

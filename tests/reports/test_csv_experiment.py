@@ -14,7 +14,7 @@ from profdiff.reports.text import experiment as experiment_text
 from profdiff.reports.text import session
 from profdiff.session.manifest import Point
 from profdiff.session.points import settings
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 
 SIZES = [Point({"size": "4"}, 1), Point({"size": "400"}, 1)]
 

@@ -44,11 +44,11 @@ VALUES = {
     "--min-delta": ("1",),
     "--per-op": (),
     "--absolute": (),
-    "--classes": (),
     "--layout": (),
     "--types": (),
     "--sharing": (),
     "--events": (),
+    "--inventory": (),
     "--repo": (".",),
     "--attach": ("svg",),
 }

@@ -19,7 +19,7 @@ from profdiff.reports.exports.flame_layout import FlameLayout
 from profdiff.reports.text import session
 from profdiff.session import manifest as m
 from profdiff.session.state import State
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 DIFFERENT = State(

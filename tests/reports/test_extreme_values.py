@@ -8,7 +8,7 @@ from synthetic_experiment import found, recorded
 
 from profdiff.reports.documents import session as document
 from profdiff.reports.text import session as text
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 
 BOOTS = st.lists(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=2), min_size=1, max_size=4)
 

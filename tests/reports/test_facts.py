@@ -28,8 +28,8 @@ from profdiff.session.kernel_config import (
     unpacked,
 )
 from profdiff.session.session import Session
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.kernels.facts import grouped_summaries, summaries
-from profdiff.views.profile.selection import Selection
 
 NAMES = st.sampled_from(["CONFIG_HZ", "CONFIG_SMP", "CONFIG_KASAN", "CONFIG_USB", "CONFIG_9P_FS"])
 VALUES = st.sampled_from(["n", "y", "m", "250", '"text"'])

@@ -14,8 +14,8 @@ from synthetic import compare, example, findings, frame
 
 from profdiff.reports.csv import functions
 from profdiff.reports.documents.session import build, encode
+from profdiff.topics.functions.selection import Selection
 from profdiff.views import document
-from profdiff.views.profile.selection import Selection
 
 
 @pytest.fixture(scope="module")

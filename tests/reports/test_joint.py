@@ -33,11 +33,11 @@ from profdiff.reports.text.parts import report
 from profdiff.session import manifest as m
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.parts import document
 from profdiff.views.parts.claim import parts_claim
 from profdiff.views.parts.functions import JointFunction, PartRest, parts_functions
 from profdiff.views.parts.results import JointChange, JointTable, PartChange, changes, grids
-from profdiff.views.profile.selection import Selection
 from profdiff.views.results import experiment
 from profdiff.views.results.result import ABSENT
 
@@ -482,7 +482,7 @@ def test_the_command_prints_it(folder: Path) -> None:
     ("options", "said"),
     [
         (["--svg", "-"], "--svg works only on a session: "),
-        (["--classes"], "--classes works only on a session"),
+        (["--inventory"], "--inventory works only on a session"),
         (["--at", "folio_kib=5"], "--at folio_kib=5 matches no point; try folio_kib=4"),
         (["--json", "-", "--csv", "-"], "only one file can go to standard output"),
     ],

@@ -29,13 +29,13 @@ from profdiff.reports.page import parts as parts_page
 from profdiff.reports.page import points
 from profdiff.reports.text.parts import report
 from profdiff.session import manifest as m
-from profdiff.session.kinds import COMPILER
+from profdiff.session.held import COMPILER
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.parts.function_claim import function_sentences
 from profdiff.views.parts.functions import parts_functions
 from profdiff.views.parts.verdicts import extents, verdicts
-from profdiff.views.profile.selection import Selection
 
 NAMES = ["gcc-12", "gcc-14", "clang-19"]
 EXPECTED = {

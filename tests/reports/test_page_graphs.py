@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from synthetic import compare, example, findings, frame
 
 from profdiff.reports.page import html
+from profdiff.topics.functions.measure import calls as counted
 from profdiff.views.kernels.facts import Facts
-from profdiff.views.profile.calls import calls as counted
 
 
 def test_first_screen_names_the_answer_and_the_function(browser: Any, tmp_path: Path) -> None:

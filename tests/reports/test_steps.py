@@ -25,7 +25,7 @@ from profdiff.reports.documents import session as document
 from profdiff.reports.text import session as text
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.profile.steps import steps
 
 NAMES = ["alpha", "beta", "gamma", "delta", "epsilon"]

@@ -12,9 +12,9 @@ from synthetic import compare, example, findings, frame
 
 from profdiff.base import terminal, units
 from profdiff.reports.text import session
+from profdiff.topics.functions.measure import select
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.claims.answers import Answer
-from profdiff.views.profile.functions import select
-from profdiff.views.profile.selection import Selection
 
 GOLDEN = Path(__file__).parent / "golden"
 NAMES = st.text(min_size=1, max_size=200).filter(lambda name: not name.endswith(".cold"))

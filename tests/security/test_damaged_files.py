@@ -17,7 +17,7 @@ from support import error_line, page_data, profdiff, unclaimed
 from synthetic_session import exact_session
 from tars import unpack_session
 
-from profdiff.api.opening import open_recording
+from profdiff.api.suite import open_recording
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors.records import DAMAGED
 from profdiff.evidence.one_setting import LazyFindings

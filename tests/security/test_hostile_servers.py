@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 from support import IMPORTED, need_program
 
-from profdiff.base import process_group
+from profdiff.base import processes
 from profdiff.base.errors import ProfdiffError
 from profdiff.collectors.kernels import apt
 from profdiff.examples.kernelci import servers
-from profdiff.symbolization import debuginfod_fetch
+from profdiff.symbolization import debug_files
 
 ID = "ab" * 20
 # Seconds in which an answer begins, and those for all of it; and what a slow machine takes more.
@@ -146,7 +146,7 @@ def test_debuginfod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEBUGINFOD_TIMEOUT", str(PATIENCE))
     monkeypatch.setenv("DEBUGINFOD_MAXTIME", str(SECONDS))
     check(
-        lambda url: debuginfod_fetch.fetch(url, ID, tmp_path / "debuginfo", "x"),
+        lambda url: debug_files.fetch(url, ID, tmp_path / "debuginfo", "x"),
         monkeypatch,
         HOSTILE,
     )
@@ -173,7 +173,7 @@ def test_what_is_said(name: str, why: str, tmp_path: Path, monkeypatch: pytest.M
     with serving(*HOSTILE[name][:2]) as port:
         url = f"http://127.0.0.1:{port}"
         said, seconds = asked(
-            lambda url: debuginfod_fetch.fetch(url, ID, tmp_path / "debuginfo", "x"), url
+            lambda url: debug_files.fetch(url, ID, tmp_path / "debuginfo", "x"), url
         )
     assert why in said and seconds < 3 + MORE
 
@@ -209,7 +209,7 @@ def test_what_a_program_starts_ends_with_it(tmp_path: Path) -> None:
     script = f"(trap '' TERM; echo $BASHPID > {note}; exec sleep 300) & sleep 300"
     started = time.monotonic()
     with pytest.raises(subprocess.TimeoutExpired):
-        process_group.run(["bash", "-c", script], PATIENCE)
+        processes.run(["bash", "-c", script], PATIENCE)
     assert time.monotonic() - started < SECONDS + MORE
     # A process that was killed may be there for a moment, and longer where nobody takes orphans.
     deadline = time.monotonic() + MORE

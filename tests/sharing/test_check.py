@@ -1,5 +1,6 @@
 """``profdiff check`` on lines that change hands."""
 
+import json
 from pathlib import Path
 
 import made_sharing as made
@@ -8,6 +9,9 @@ from made_accesses import LOAD, STORE, Layout, Site
 from made_sharing import OPS, MadeLine, On
 from support import error_line, profdiff
 from synthetic_session import exact_session
+from tables import rows, tables
+
+import profdiff as profdiff_package
 
 BOTH = frozenset({LOAD, STORE})
 HEAP = 0xFFFF_8880_0100_0000
@@ -77,3 +81,30 @@ def test_without_such_runs_it_says_what_to_record(tmp_path: Path) -> None:
         folder = tmp_path / "exact.profdiff"
         said = error_line(profdiff("check", folder, "--fail-if", condition, status=2))
         assert said.endswith("recorded shared lines: record with --collector sharing --cpus 2")
+
+
+def test_programs_read_the_tables_of_the_report(recorded: Path) -> None:
+    session = profdiff_package.open(recorded)
+    assert isinstance(session, profdiff_package.Session)
+    document = json.loads(profdiff("report", recorded, "sharing", "--json", "-").stdout)
+    expected = {table["name"]: table for table in tables(document, "sharing")}
+    found = session.topic("sharing")
+    assert [*found] == [*expected]
+    for name, table in found.items():
+        columns = expected[name]["columns"]
+        labels = expected[name]["kernels"] if any(one["kernel"] for one in columns) else [None]
+        of_rows = rows(expected[name])
+        assert len(table) == len(labels) * len(of_rows)
+        for column, values in table.columns().items():
+            for number, value in enumerate(values):
+                cell = of_rows[number // len(labels)].get(column, labels[number % len(labels)])
+                if isinstance(cell, dict):
+                    cell = cell.get(labels[number % len(labels)])
+                if isinstance(cell, list):
+                    cell = " ".join(map(str, cell))
+                assert value == cell, (name, column)
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    for table in found.values():
+        assert polars.DataFrame(table).to_dict(as_series=False) == table.columns()
+    with pytest.raises(profdiff_package.ProfdiffError, match="layout: name one of events, idle"):
+        session.topic("layout")

@@ -18,7 +18,7 @@ from synthetic_session import exact_session
 from tables import Cells, rows, tables
 
 from profdiff.base import units
-from profdiff.commands.record import summary
+from profdiff.commands import record_summary
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 
@@ -75,14 +75,14 @@ def test_the_other_report_says_what_shows_the_lines(recorded: Path, tmp_path: Pa
 def test_what_record_says_to_type_next(recorded: Path, tmp_path: Path) -> None:
     """The report that has something to show."""
     session = Session.open(recorded)
-    assert summary.commands(session) == [f"profdiff report --sharing {recorded}"]
+    assert record_summary.commands(session) == [f"profdiff report --sharing {recorded}"]
     both = m.replace(session.manifest, collectors=["exact", "sharing"])
-    assert summary.commands(Session(recorded, both)) == [
+    assert record_summary.commands(Session(recorded, both)) == [
         f"profdiff report {recorded}",
         f"profdiff report --sharing {recorded}",
     ]
     exact_session(tmp_path / "a b.profdiff")
-    told = summary.commands(Session.open(tmp_path / "a b.profdiff"))
+    told = record_summary.commands(Session.open(tmp_path / "a b.profdiff"))
     assert told == [f"profdiff report '{tmp_path}/a b.profdiff'"]
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_repository import Made, make, numbered
 
-from profdiff.sources.matched_lines import matched_lines, moved_lines
+from profdiff.sources.moves import matched_lines, moved_lines
 from profdiff.sources.repository import Repository
 
 LINES = st.lists(st.sampled_from(["}", "", "\treturn 0;", "a();", "b();", "c();"]), max_size=30)

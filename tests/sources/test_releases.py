@@ -6,8 +6,7 @@ import pytest
 from made_repository import Made, MadeRepository, make
 
 from profdiff.base.errors import InputError
-from profdiff.sources.releases import candidates, revision
-from profdiff.sources.repository import Repository
+from profdiff.sources.repository import Repository, candidates, revision
 
 
 @pytest.fixture

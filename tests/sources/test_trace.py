@@ -93,7 +93,7 @@ def test_moved_lines_are_neither_added_nor_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
     """With git's -C and, as in a commit that changes very many files, without it."""
-    monkeypatch.setattr("profdiff.sources.origins._FEW", few)
+    monkeypatch.setattr("profdiff.sources.origins._MAX_FILES", few)
     moved = numbered(1, 12, "moved")
     made = make(
         tmp_path / "r",
@@ -316,7 +316,7 @@ def test_a_shallow_clone(tmp_path: Path) -> None:
 def test_a_few_words_are_not_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """git asks for 40 letters and digits of a move between files, and so does what stands in for
     it; a line that occurs often begins no move."""
-    monkeypatch.setattr("profdiff.sources.origins._FEW", 0)
+    monkeypatch.setattr("profdiff.sources.origins._MAX_FILES", 0)
     short, common = ["\tshort(12345678);"], ["\tcommon_line_of_all(12345678);", "}"]
     long = ["\tif (one_long_condition(argument)) {", "\t\tand_what_follows(from_it);", "\t}"]
     b = numbered(1, 9, "b")

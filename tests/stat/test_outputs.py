@@ -10,11 +10,10 @@ from support import ROOT
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.guest.result import Left, Result
-from profdiff.collectors.perf.events import members, words
+from profdiff.collectors.perf.command import members, words
 from profdiff.collectors.records import Measured
-from profdiff.collectors.stat import counted
-from profdiff.collectors.stat.command import attempts, events
-from profdiff.collectors.stat.entry import Stat
+from profdiff.collectors.stat import entry
+from profdiff.collectors.stat.entry import Stat, attempts, events
 
 OUTPUTS = ROOT / "tests/stat/outputs"
 
@@ -151,6 +150,6 @@ def test_what_is_no_list_of_events(text: str) -> None:
 @given(st.binary(max_size=400) | st.lists(st.sampled_from(["\t", "9", "<not", "%", "msec", "\n"])))
 def test_anything_may_be_in_the_file(data: bytes | list[str]) -> None:
     found = data if isinstance(data, bytes) else "".join(data).encode()
-    for one in counted.read(found)[0]:
+    for one in entry.read(found)[0]:
         assert one.value is None or one.value >= 0
         assert 0 <= one.part <= 1

@@ -18,7 +18,7 @@ from synthetic_joint import part
 from profdiff.api.judged import judged
 from profdiff.base.errors import SessionError
 from profdiff.collectors.exact.counts import Counts
-from profdiff.commands.record.command import conclude
+from profdiff.commands.record import conclude
 from profdiff.evidence.conditions.condition import Condition
 from profdiff.profile import runs
 from profdiff.profile.kept import keep

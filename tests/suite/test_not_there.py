@@ -11,7 +11,7 @@ from profdiff.collectors.collector import Collector
 from profdiff.collectors.guest.result import Left, agents_result
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.records import Failure
-from profdiff.commands.record.summary import failed
+from profdiff.commands.record_summary import failed
 from profdiff.recording import schedule
 from profdiff.recording.alike import Alike
 from profdiff.recording.run import outcome

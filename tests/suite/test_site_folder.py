@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from profdiff.base import replaced
+from profdiff.base import atomic
 from profdiff.base.errors import InputError
 from profdiff.reports.page.site_folder import MARKER, site_folder
 
@@ -129,16 +129,16 @@ def test_folders_change_names_where_that_is_no_one_call(
         def __init__(self, *_: object, **__: object) -> None:
             pass
 
-    monkeypatch.setattr(replaced.ctypes, "CDLL", Without)
+    monkeypatch.setattr(atomic.ctypes, "CDLL", Without)
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).touch()
-    replaced.exchange(tmp_path / "a", tmp_path / "b")
+    atomic.exchange(tmp_path / "a", tmp_path / "b")
     assert (tmp_path / "a/b").exists()
     assert (tmp_path / "b/a").exists()
     assert names(tmp_path) == ["a", "b"]
     with pytest.raises(OSError, match="no-such"):
-        replaced.exchange(tmp_path / "a", tmp_path / "no-such")
+        atomic.exchange(tmp_path / "a", tmp_path / "no-such")
     assert (tmp_path / "a/b").exists()
 
 

@@ -6,7 +6,7 @@ import pytest
 from synthetic_suite import large_suite
 
 from profdiff.base.errors import RunError
-from profdiff.commands.record.suite import _conclude
+from profdiff.commands.record import _conclude
 from profdiff.recording.run import Batch
 from profdiff.recording.schedule import PlannedRun
 from profdiff.session import manifest as m

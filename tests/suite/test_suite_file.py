@@ -12,7 +12,7 @@ from support import error_line, profdiff
 from profdiff.base.errors import InputError
 from profdiff.cli import cli
 from profdiff.commands.experiment.file import GivenSuite
-from profdiff.commands.record.command import record
+from profdiff.commands.record import record
 from profdiff.commands.suite_file import installed, load, located, names
 
 KERNELS = ("--kernel", "base=none/a", "--kernel", "new=none/b")

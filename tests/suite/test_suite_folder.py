@@ -12,7 +12,7 @@ from synthetic import manifest
 from synthetic_session import exact_session
 
 from profdiff.base.errors import InputError, SessionError
-from profdiff.commands.newest import newest
+from profdiff.commands.complete import newest
 from profdiff.session import manifest as m
 from profdiff.session import suite as suites
 from profdiff.session.held import held

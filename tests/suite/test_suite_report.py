@@ -30,8 +30,7 @@ from profdiff.reports.text.suite.rows import rows
 from profdiff.session import manifest as m
 from profdiff.session.points import settings
 from profdiff.session.session import Session
-from profdiff.session.suite import Suite, SuiteWorkload
-from profdiff.session.suite_cells import located
+from profdiff.session.suite import Suite, SuiteWorkload, located
 from profdiff.views.suite.making import reproduce
 from profdiff.views.suite.records import SuiteCell, SuiteDocument
 from profdiff.views.suite.threshold import parsed

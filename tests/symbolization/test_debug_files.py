@@ -11,7 +11,7 @@ import pytest
 from debug_parts import Parts, parts
 from support import need_program
 
-from profdiff.symbolization import debug_files, found_kallsyms
+from profdiff.symbolization import debug_files, running_kernel
 from profdiff.symbolization._native import elf_debug_info
 from profdiff.symbolization.binaries import Binaries
 from profdiff.symbolization.debug_files import debug_file, kernel_debug_elf
@@ -146,10 +146,10 @@ def test_kallsyms_that_perf_kept(tmp_path: Path) -> None:
 
     def found(start: int) -> bytes:
         mapping: Any = SimpleNamespace(name="[kernel.kallsyms]_text", offset=start)
-        return found_kallsyms.found_kallsyms(build_id, [mapping])
+        return running_kernel.found_kallsyms(build_id, [mapping])
 
     assert found(0xFFFF_FFFF_8100_0000) == KERNEL
     # In another boot, KASLR had put it elsewhere.
     assert found(0xFFFF_FFFF_8B00_0000) == MOVED
-    assert found_kallsyms.found_kallsyms("cd" * 20, []) == b""
-    assert found_kallsyms.found_kallsyms(None, []) == b""
+    assert running_kernel.found_kallsyms("cd" * 20, []) == b""
+    assert running_kernel.found_kallsyms(None, []) == b""

@@ -17,7 +17,7 @@ import pytest
 from debug_parts import Parts, parts
 from support import SHARED, need_kernel, need_profile, need_program, profdiff
 
-from profdiff.symbolization import debuginfod
+from profdiff.symbolization import debug_files
 from profdiff.symbolization._native import elf_build_id
 from profdiff.symbolization.binaries import Binaries
 from profdiff.symbolization.debug_files import debug_file
@@ -30,8 +30,8 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DEBUGINFOD_CACHE_PATH", str(folder))
     # Whatever proxy this machine has, the servers are on loopback.
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    debuginfod.find.cache_clear()
-    debuginfod._failed.clear()
+    debug_files.find.cache_clear()
+    debug_files._failed.clear()
     return folder
 
 
@@ -85,7 +85,7 @@ def test_what_was_stripped_off_is_fetched_once(
 ) -> None:
     program = Path(shutil.copy(made.program, tmp_path))
     assert debug_file(program) == program
-    debuginfod.find.cache_clear()
+    debug_files.find.cache_clear()
     monkeypatch.setenv("DEBUGINFOD_URLS", f"ima:ignore http://127.0.0.1:1/ {server}/")
     found = debug_file(program)
     assert found == client / made.build_id / "debuginfo"
@@ -93,11 +93,11 @@ def test_what_was_stripped_off_is_fetched_once(
     assert [path.name for path in client.rglob("*") if path.is_file()] == ["debuginfo"]
     # Nothing is asked for what is there, nor for a program that has everything.
     monkeypatch.setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1")
-    debuginfod.find.cache_clear()
+    debug_files.find.cache_clear()
     assert debug_file(program) == found
     assert debug_file(made.whole) == made.whole
     monkeypatch.delenv("DEBUGINFOD_URLS")
-    debuginfod.find.cache_clear()
+    debug_files.find.cache_clear()
     assert debug_file(program) == found
 
 
@@ -123,12 +123,12 @@ def test_the_real_client_shares_the_cache(
     path = subprocess.run(find, env=theirs, capture_output=True, text=True, check=True).stdout
     # What it fetched is found without a server, and is what is fetched from one.
     monkeypatch.setenv("DEBUGINFOD_CACHE_PATH", str(tmp_path / "theirs"))
-    kept = debuginfod.find(made.build_id, "debuginfo", "prog")
+    kept = debug_files.find(made.build_id, "debuginfo", "prog")
     assert str(kept) == path.strip()
-    debuginfod.find.cache_clear()
+    debug_files.find.cache_clear()
     monkeypatch.setenv("DEBUGINFOD_CACHE_PATH", str(client))
     monkeypatch.setenv("DEBUGINFOD_URLS", server)
-    fetched = debuginfod.find(made.build_id, "debuginfo", "prog")
+    fetched = debug_files.find(made.build_id, "debuginfo", "prog")
     assert fetched is not None
     assert kept is not None
     assert fetched.read_bytes() == kept.read_bytes()
@@ -247,7 +247,7 @@ def test_what_a_server_may_do(
     monkeypatch.setenv("DEBUGINFOD_MAXSIZE", str(2 << 20))
     monkeypatch.setenv("DEBUGINFOD_TIMEOUT", "20")
     asked = hostile(answer)
-    assert debuginfod.find(ID, "debuginfo", "x") is None
+    assert debug_files.find(ID, "debuginfo", "x") is None
     assert asked == [f"/buildid/{ID}/debuginfo"]
     (line,) = capsys.readouterr().err.splitlines()
     assert "is not asked again" in line
@@ -255,7 +255,7 @@ def test_what_a_server_may_do(
     assert line.isprintable()
     assert not [path for path in client.rglob("*") if path.is_file()]
     # It is not asked for the next of many files.
-    assert debuginfod.find("cd" * 20, "debuginfo", "y") is None
+    assert debug_files.find("cd" * 20, "debuginfo", "y") is None
     assert len(asked) == 1
 
 
@@ -289,7 +289,7 @@ def test_a_server_that_drips_is_left(
 ) -> None:
     monkeypatch.setenv("DEBUGINFOD_TIMEOUT", "1")
     hostile(drip)
-    assert debuginfod.find(ID, "debuginfo", "x") is None
+    assert debug_files.find(ID, "debuginfo", "x") is None
     assert told in capsys.readouterr().err
 
 
@@ -302,7 +302,7 @@ def test_a_cache_that_cannot_be_written(
 ) -> None:
     client.write_text("a file where the folder would be")
     hostile(_content(made.debug.read_bytes()))
-    assert debuginfod.find(made.build_id, "debuginfo", "x") is None
+    assert debug_files.find(made.build_id, "debuginfo", "x") is None
     assert f"{client}/{made.build_id}: Not a directory" in capsys.readouterr().err
 
 
@@ -311,7 +311,7 @@ def test_a_file_that_a_server_does_not_have(
 ) -> None:
     asked = hostile(lambda handler: handler.send_error(404))
     for build_id in (ID, ID, "cd" * 20):
-        assert debuginfod.find(build_id, "debuginfo", "x") is None
+        assert debug_files.find(build_id, "debuginfo", "x") is None
     assert len(asked) == 2
     assert capsys.readouterr().err == ""
 
@@ -321,7 +321,7 @@ def test_addresses_that_are_not_used(
     url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DEBUGINFOD_URLS", url)
-    assert debuginfod.find(ID, "debuginfo", "x") is None
+    assert debug_files.find(ID, "debuginfo", "x") is None
     told = capsys.readouterr().err
     assert "only http:// and https://" in told
     assert "secret" not in told
@@ -332,5 +332,5 @@ def test_build_ids_that_are_no_names_of_files(
     build_id: str, hostile: Callable[[Answer], list[str]]
 ) -> None:
     asked = hostile(_content(b"x"))
-    assert debuginfod.find(build_id, "debuginfo", "x") is None
+    assert debug_files.find(build_id, "debuginfo", "x") is None
     assert asked == []

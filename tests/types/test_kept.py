@@ -19,7 +19,7 @@ from profdiff.profile.code.classes import instruction_classes
 from profdiff.profile.data.table import DataTable
 from profdiff.session.session import Session
 from profdiff.symbolization.data_accesses import DataAccesses
-from profdiff.symbolization.joined_accesses import joined_accesses
+from profdiff.symbolization.joined import joined_accesses
 
 LAYOUTS: dict[str, Layout] = {
     "thing": (40, {"a": (0, 8), "b": (8, 8)}),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.workload.metrics import Wanted, read
-from profdiff.collectors.workload.metrics.sections import with_headings
+from profdiff.collectors.workload.metrics.reading import with_headings
 
 SECTIONS = (Path(__file__).resolve().parent / "samples/sections.txt").read_text()
 AVERAGE = r"Avg: +(?P<nsec_per_call>[\d.]+)"

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from profdiff.collectors.architecture import Architecture, host
 from profdiff.collectors.kernels.building import config as configs
 from profdiff.collectors.kernels.building import kept
-from profdiff.collectors.kernels.building.config import Requested
-from profdiff.collectors.kernels.building.debian_config import (
+from profdiff.collectors.kernels.building.config import (
+    Requested,
     debian_config,
     known_debian_config,
     source_version,
 )
 from profdiff.collectors.kernels.building.prepared import Prepared, prepare
 from profdiff.collectors.kernels.building.toolchain import Toolchain, find_toolchain, needed
-from profdiff.collectors.kernels.built_from import BuiltFrom
 from profdiff.collectors.kernels.git_spec import DISTRIBUTION, GitSpec
+from profdiff.collectors.records import BuiltFrom
 
 
 @dataclass(frozen=True)

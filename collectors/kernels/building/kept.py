@@ -15,9 +15,9 @@ import msgspec
 
 from profdiff.base.bounded import read
 from profdiff.base.cache import cache_folder, cache_path
-from profdiff.collectors.kernels.built_from import BuiltFrom
+from profdiff.collectors.records import BuiltFrom
 
-_LARGEST = 1 << 20
+_MAX_BYTES = 1 << 20
 # So many builds tell what the next one takes: those before them may have had more to do.
 _LATEST = 4
 RECIPE = 1
@@ -139,7 +139,7 @@ def kept_kernels() -> list[KeptKernel]:
 def seconds_of_builds(repository: str, objects: str) -> tuple[list[float], list[float]]:
     """What builds of a repository with one config and compiler took: those that began with nothing,
     and the latest of those that went on from what others had left."""
-    known = [one.about for one in kept_kernels()]
+    known = [kernel.about for kernel in kept_kernels()]
     own = [one for one in known if (one.source.repository, one.objects) == (repository, objects)]
     further = [one.seconds for one in own if not one.new]
     return [one.seconds for one in own if one.new], further[:_LATEST]
@@ -148,7 +148,7 @@ def seconds_of_builds(repository: str, objects: str) -> tuple[list[float], list[
 def _about(folder: Path) -> About | None:
     """What is known of a kernel; None where that is damaged."""
     try:
-        return msgspec.json.decode(read(folder / _ABOUT, _LARGEST), type=About)
+        return msgspec.json.decode(read(folder / _ABOUT, _MAX_BYTES), type=About)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
 

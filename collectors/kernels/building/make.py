@@ -1,4 +1,9 @@
-"""make, run so that it ends with us, with a log; and what its log says."""
+"""make, run so that it ends with us, with a log; and what its log says.
+
+How building a kernel fails.
+
+What a build shows while it goes on: a bar of make's steps on a terminal, two lines elsewhere.
+"""
 
 import contextlib
 import os
@@ -9,9 +14,13 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
+from profdiff.base.errors import InputError
 from profdiff.base.git import Watch
-from profdiff.base.terminal import printable
+from profdiff.base.terminal import printable, tell
+from profdiff.base.units import shorten
 
 _POLL = 0.2
 # Its standard input ends with us, however we end; then the group's processes do. The group is its
@@ -65,8 +74,8 @@ _DAMAGED = re.compile(
     r"|.*(?:\.cmd|auto\.conf):\d+: \*\*\* missing separator)",
     re.MULTILINE,
 )
-_LONGEST = 300
-_ROOM = 1 << 20
+_MAX_LINE = 300
+_MIN_FREE = 1 << 20
 
 Seen = Callable[[int, str], None]
 
@@ -158,7 +167,7 @@ def clean_environment() -> dict[str, str]:
 def is_full(log: Path) -> bool:
     """Whether there was no room: the log says so, or there is none to write it."""
     said = "No space left on device" in log.read_text(errors="replace")
-    return said or shutil.disk_usage(log.parent).free < _ROOM
+    return said or shutil.disk_usage(log.parent).free < _MIN_FREE
 
 
 def is_damaged(log: Path) -> bool:
@@ -169,7 +178,7 @@ def is_damaged(log: Path) -> bool:
 def lacking(log: Path) -> str:
     """What this machine lacks, memory or a package, if that is why it failed; else ""."""
     if killed := _KILLED.search(log.read_text(errors="replace")):
-        said = printable(killed[0].strip())[:_LONGEST]
+        said = printable(killed[0].strip())[:_MAX_LINE]
         return f"a process ran out of memory or was killed ({said})"
     said = first_error(log)
     return said if _package(said) else ""
@@ -184,12 +193,14 @@ def first_error(log: Path) -> str:
     """The first error in a log, in one line, with the package that mends it where one does."""
     text = log.read_text(errors="replace")
     for pattern in _ERRORS:
-        if found := pattern.search(text):
-            line = found[0].strip().removeprefix("../").removeprefix("*** ")
+        if match := pattern.search(text):
+            line = match[0].strip().removeprefix("../").removeprefix("*** ")
             package = _package(line)
-            return printable(line)[:_LONGEST] + (f" (apt-get install {package})" if package else "")
+            return printable(line)[:_MAX_LINE] + (
+                f" (apt-get install {package})" if package else ""
+            )
     last = [line for line in text.splitlines() if line.strip()]
-    return printable(last[-1])[:_LONGEST] if last else "make gives no reason"
+    return printable(last[-1])[:_MAX_LINE] if last else "make gives no reason"
 
 
 def _package(line: str) -> str:
@@ -197,3 +208,79 @@ def _package(line: str) -> str:
     if not _ABSENT.search(line):
         return ""
     return next((name for sign, name in _PACKAGES.items() if sign in line), "")
+
+
+class BuildError(InputError):
+    """The source does not build. ``log``: all that was said; ``first``: the first error of it."""
+
+    def __init__(self, message: str, log: Path, first: str) -> None:
+        super().__init__(message)
+        self.log, self.first = log, first
+
+
+class UnfitError(InputError):
+    """The config, or what the source has of it, lacks what a guest needs."""
+
+
+class DoesNotApply(InputError):  # noqa: N818 - a result that bisect looks for, as well as an error
+    """A patch does not apply to the source, or a commit does not revert."""
+
+
+_FILE = 40
+
+
+class BuildProgress:
+    """``label``: what is built. ``steps`` and ``seconds``: what such a build took before, 0 if
+    nobody knows. ``quiet``: say nothing."""
+
+    def __init__(self, label: str, about: str, steps: int, seconds: float, quiet: bool) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        from profdiff.base.console import CleanConsole
+
+        self._label, self._quiet, self._started = label, quiet, time.monotonic()
+        self._bar: Progress | None = None
+        took = f"; the last such build took {duration(seconds)}" if seconds else ""
+        if not quiet:
+            tell(f"{label}: building {about}{took}")
+        console = CleanConsole(stderr=True)
+        if console.is_terminal and not quiet:
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.completed} of {task.total}" if steps else "{task.completed}"),
+                TimeElapsedColumn(),
+                console=console,
+                transient=True,
+            )
+            self._bar.add_task(label, total=steps or None)
+
+    def seen(self, steps: int, file: str) -> None:
+        """make did so many more ``steps``, the last of them on ``file``."""
+        if self._bar:
+            (task,) = self._bar.tasks
+            done = task.completed + steps
+            total = task.total if task.total is None else max(task.total, done)
+            shown = f"{self._label}: {shorten(file, _FILE)}"
+            self._bar.update(task.id, completed=done, total=total, description=shown)
+
+    def __enter__(self) -> Self:
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+        if not self._quiet and kind is None:
+            tell(f"{self._label}: built in {duration(time.monotonic() - self._started)}")
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words: ``8 s``, ``12.5 min``."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.1f} min"

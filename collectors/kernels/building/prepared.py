@@ -15,13 +15,13 @@ from pathlib import Path
 from profdiff.base.bounded import read
 from profdiff.base.errors import InputError, told
 from profdiff.base.git import Git
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
 from profdiff.base.temporary import temporary_folder
 from profdiff.base.terminal import printable
-from profdiff.collectors.kernels.building.errors import DoesNotApply
+from profdiff.collectors.kernels.building.make import DoesNotApply
 from profdiff.collectors.kernels.git_spec import Change, GitSpec
 
-_LARGEST = 64 << 20
+_MAX_BYTES = 64 << 20
 _SUBJECT = 1000
 # An index in one file, no parts of it in the user's git folder.
 _WHOLE_INDEX = "core.splitIndex=false"
@@ -255,7 +255,7 @@ class _Work:
     def _patches(self, file: Path) -> Iterator[_Patch]:
         """The patches in ``file``: a diff, a mail, or mails of which some have none (a cover)."""
         try:
-            content = read(file, _LARGEST)
+            content = read(file, _MAX_BYTES)
         except OSError as error:
             raise InputError(f"no such patch: {told(error)}") from error
         if not _MAIL.match(content):
@@ -276,8 +276,8 @@ class _Work:
         for mail in sorted(mails.iterdir()):
             message, diff = self._folder / "message", self._folder / "diff"
             words = ("mailinfo", "--encoding=UTF-8", str(message), str(diff))
-            said = self._git.run(*words, stdin=mail.read_bytes()).decode(errors="replace")
-            known = dict(re.findall(r"^(Author|Email|Subject|Date): (.*)$", said, re.MULTILINE))
+            output = self._git.run(*words, stdin=mail.read_bytes()).decode(errors="replace")
+            known = dict(re.findall(r"^(Author|Email|Subject|Date): (.*)$", output, re.MULTILINE))
             if _DIFF.search(content := diff.read_bytes()):
                 author = known.get("Author", ""), known.get("Email", "")
                 subject = known.get("Subject", "")[:_SUBJECT]

@@ -4,6 +4,10 @@ each with folders of object files, so that a build goes on from the one before.
 A slot belongs to whoever locks it (flock(2)), and to the processes that it started, however it
 ends. The folders of object files lie directly in the tree: Kbuild then names sources relative to
 them (``../mm/mprotect.c``), so that neither ccache nor the kernel sees where a slot is.
+
+A folder of object files, which one build after the other goes on with.
+
+What was built and is not in use any more: kernels, and worktrees with their object files.
 """
 
 import contextlib
@@ -13,17 +17,74 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from profdiff.base.cache import cache_folder
-from profdiff.base.errors import InputError, MissingError, told
+from profdiff.base.errors import InputError, MissingError, ProfdiffError, told
 from profdiff.base.git import Git, Stuck, environment
 from profdiff.base.terminal import tell
+from profdiff.collectors.kernels.building.job import BuildJob
+from profdiff.collectors.kernels.building.kept import kept_kernels, remove
 from profdiff.collectors.kernels.building.make import first_error, is_full, supervised
-from profdiff.collectors.kernels.building.objects import Objects
 from profdiff.collectors.kernels.building.prepared import Prepared
+from profdiff.collectors.kernels.git_spec import GitSpec, is_git
+
+# What was written so shortly before a build was killed may be half a file (vmlinux is slowest).
+_UNSURE = 60
+# Its own mark, so that a build of something else in the same tree leaves it.
+_BUILDING = ".building"
+
+
+@dataclass(frozen=True)
+class Objects:
+    """``new``: it was empty. ``cut_short``: the last build in it did not end by itself; what that
+    may have written by halves is gone."""
+
+    folder: Path
+    new: bool
+    cut_short: bool
+
+    @staticmethod
+    def open(folder: Path) -> "Objects":
+        """The folder, marked as one that is built in until ``whole`` is called."""
+        new = not folder.is_dir()
+        folder.mkdir(exist_ok=True)
+        mark = folder / _BUILDING
+        cut_short = mark.exists()
+        if cut_short:
+            _remove_unsure(folder)
+        mark.touch()
+        return Objects(folder, new, cut_short)
+
+    def whole(self) -> None:
+        """Nothing in it is half written."""
+        (self.folder / _BUILDING).unlink(missing_ok=True)
+
+    def empty(self) -> None:
+        """Remove all that is in it, but the mark."""
+        for path in self.folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path.name != _BUILDING:
+                path.unlink()
+
+
+def _remove_unsure(folder: Path) -> None:
+    """Remove what may be half written; make makes it again."""
+    times = {
+        path: status.st_mtime
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink() and (status := path.stat())
+    }
+    mark = folder / _BUILDING
+    times.pop(mark, None)
+    newest = max(times.values(), default=0.0)
+    for path, time_ in times.items():
+        if time_ >= newest - _UNSURE:
+            path.unlink(missing_ok=True)
+
 
 MOST = 3
 """The most slots that a repository has."""
@@ -182,8 +243,8 @@ def _distance(tree: Path, prepared: Prepared) -> int:
 
 def _common(git: Git) -> Path:
     """The folder that all worktrees of a repository share."""
-    said = git.run("rev-parse", "--path-format=absolute", "--git-common-dir")
-    return Path(os.fsdecode(said).rstrip("\n")).resolve()
+    output = git.run("rev-parse", "--path-format=absolute", "--git-common-dir")
+    return Path(os.fsdecode(output).rstrip("\n")).resolve()
 
 
 def _is_worktree(tree: Path, common: Path) -> bool:
@@ -205,3 +266,65 @@ def _add(git: Git, tree: Path, commit: str) -> None:
             f"{error}: profdiff builds in a linked worktree, for which the repository must be "
             "writable: name a clone of it"
         ) from error
+
+
+def remove_unused(days: float, specs: Collection[str]) -> tuple[int, int, int]:
+    """Remove kernels that nobody used for ``days``, unless one of ``specs`` means them or they were
+    built by it, and the worktrees in which nobody built for so long. Returns how many kernels, how
+    many worktrees, and their size in bytes."""
+    kernels, slots, size = 0, 0, 0
+    meant = set(_keys(specs))
+    for kernel in kept_kernels():
+        if (
+            kernel.days >= days
+            and kernel.about.spec not in specs
+            and kernel.folder.name not in meant
+        ):
+            if not remove(kernel):
+                continue
+            kernels, size = kernels + 1, size + kernel.size
+    for lock in cache_folder("builds", "slots").glob("*/*.lock"):
+        tree = lock.with_suffix("")
+        if tree.is_dir() and (time.time() - lock.stat().st_mtime) / 86400 >= days:
+            freed = _remove_slot(tree)
+            slots, size = slots + (freed is not None), size + (freed or 0)
+    for log in cache_folder("builds", "failed").glob("*.log"):
+        if (time.time() - log.stat().st_mtime) / 86400 >= days:
+            log.unlink(missing_ok=True)
+    return kernels, slots, size
+
+
+def _keys(specs: Collection[str]) -> Iterator[str]:
+    """The kernels that ``specs`` mean now: other words, another clone or a commit with the same
+    files may have built them. Nothing is fetched for it."""
+    for spec in filter(is_git, specs):
+        # What means nothing now (a branch that is gone) protects only what its own words built.
+        with contextlib.suppress(ProfdiffError):
+            if job := BuildJob.known(GitSpec.parse(spec)):
+                yield job.key
+
+
+def _remove_slot(tree: Path) -> int | None:
+    """Remove a worktree, unless it is in use; its size."""
+    if (lock := locked(tree)) is None:
+        return None
+    try:
+        size = _size(tree)
+        # The repository forgets it, where there still is one.
+        git = Git(str(tree), tree)
+        if git.succeeds("worktree", "remove", "--force", "--force", str(tree)) is None:
+            shutil.rmtree(tree, ignore_errors=True)
+        for suffix in (".log", ".unclean"):
+            tree.with_suffix(suffix).unlink(missing_ok=True)
+    finally:
+        os.close(lock)
+    return size
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for parent, _, files in os.walk(folder):
+        for name in files:
+            with contextlib.suppress(OSError):
+                total += Path(parent, name).lstat().st_blocks * 512
+    return total

@@ -49,7 +49,9 @@ class FromGit(Spec):
         if self.git.architecture:
             return [self]
         git = self.git.absolute()
-        return [FromGit.of(replace(git, architecture=one)) for one in architectures]
+        return [
+            FromGit.of(replace(git, architecture=architecture)) for architecture in architectures
+        ]
 
     @cached_property
     def job(self) -> BuildJob:

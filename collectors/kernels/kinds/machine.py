@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from profdiff.base.errors import InputError
-from profdiff.base.home import place_of
+from profdiff.base.outputs import place_of
 from profdiff.collectors.kernels.address import LOCAL, Address, parse_address
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.kinds.spec import Spec, absolute_path

@@ -1,25 +1,23 @@
-"""The kinds of SPEC, and which of them a text is."""
+"""The kinds of SPEC, which of them a text is, and ``[LABEL=]SPEC`` taken apart."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from profdiff.base import file_kind
+from profdiff.base import bounded
 from profdiff.base.errors import InputError
-from profdiff.base.home import place_of
-from profdiff.base.near import did_you_mean
+from profdiff.base.names import did_you_mean
+from profdiff.base.outputs import place_of
 from profdiff.collectors.kernels.address import LOCAL
 from profdiff.collectors.kernels.debian import SUITES
 from profdiff.collectors.kernels.git_spec import git_meant
-from profdiff.collectors.kernels.kinds.debian import Debian
-from profdiff.collectors.kernels.kinds.folder import Folder
+from profdiff.collectors.kernels.kinds.debian import Debian, Packages
 from profdiff.collectors.kernels.kinds.git import FromGit
-from profdiff.collectors.kernels.kinds.image import Image
 from profdiff.collectors.kernels.kinds.machine import Machine
-from profdiff.collectors.kernels.kinds.packages import Packages
-from profdiff.collectors.kernels.kinds.path import PathSpec
+from profdiff.collectors.kernels.kinds.path import Folder, Image, PathSpec
 from profdiff.collectors.kernels.kinds.spec import Spec
-from profdiff.collectors.kernels.label import is_label, label_of
+from profdiff.collectors.kernels.label import is_label, label_of, labelled
 from profdiff.collectors.kernels.registered import registered
 
 # Those that their text tells come before those that only the files tell.
@@ -91,14 +89,40 @@ class _Nowhere(PathSpec):
         """What was meant, "" if nobody can tell."""
         several = self.text.split(",")
         if len(several) > 1 and all(place_of(one).exists() for one in several):
-            if len(several) == 2 and file_kind.told(place_of(several[1])) == "an ELF file":
+            if len(several) == 2 and bounded.file_kind(place_of(several[1])) == "an ELF file":
                 return f"did you mean {several[0]},vmlinux={several[1]}?"
             return f"write {' '.join(f'--kernel {one}' for one in several)}"
         before, colon, rest = self.text.partition(":")
         if colon:
             prefixes = [kind.prefix for kind in KINDS if kind.prefix]
-            return did_you_mean(before, {one.rstrip(":"): f"{one}{rest}" for one in prefixes})
+            return did_you_mean(
+                before, {prefix.rstrip(":"): f"{prefix}{rest}" for prefix in prefixes}
+            )
         if meant := git_meant(self.text):
             return f"did you mean {meant}?"
         suites = {suite: f"{Debian.prefix}{suite}" for suite in SUITES}
         return did_you_mean(self.text, suites | {name: name for name in (LOCAL, *registered())})
+
+
+@dataclass(frozen=True)
+class KernelArgument:
+    """A kernel as named on the command line."""
+
+    label: str
+    spec: Spec
+
+
+def parse_arguments(texts: Sequence[str], *, repeated: bool = False) -> list[KernelArgument]:
+    """Kernels, each with a label. ``repeated``: a label may be given several times. Raises
+    InputError for a SPEC that is empty or malformed, and for a label given twice."""
+    found = labelled(texts, derive_label)
+    arguments = [KernelArgument(label, parse(spec)) for label, spec in found]
+    return arguments if repeated else once(arguments)
+
+
+def once(arguments: Sequence[KernelArgument]) -> list[KernelArgument]:
+    """``arguments``. Raises InputError for a label given twice."""
+    labels = [argument.label for argument in arguments]
+    if again := next((name for name in labels if labels.count(name) > 1), None):
+        raise InputError(f"--kernel: the label {again} is given twice")
+    return list(arguments)

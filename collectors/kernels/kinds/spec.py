@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from profdiff.base.errors import ProfdiffError
-from profdiff.base.home import place_of
+from profdiff.base.outputs import place_of
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.label import name_of

@@ -1,15 +1,21 @@
-"""Metrics that a workload prints of itself: which ones are wanted, and their values."""
+"""Metrics that a workload prints of itself: which ones are wanted, and their values.
+
+What wanted metrics come to on a sample of the workload's output, before anything is recorded.
+"""
 
 import math
 import re
 from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
 
+from profdiff.base import bounded
 from profdiff.base.errors import InputError
 from profdiff.base.metric import Metric
-from profdiff.collectors.workload.metrics.choice import chosen
+from profdiff.base.units import printable
 from profdiff.collectors.workload.metrics.formats import FORMATS, PATTERN, Format, readings
 from profdiff.collectors.workload.metrics.reading import Reading
-from profdiff.collectors.workload.metrics.wanted import Wanted
+from profdiff.collectors.workload.metrics.wanted import Wanted, chosen
 from profdiff.collectors.workload.printed_unit import usual_better
 
 __all__ = ["FORMATS", "MAX_OUTPUT", "Format", "Reading", "Wanted", "read"]
@@ -80,3 +86,26 @@ def _fits(text: str) -> bool:
         return len(text.encode()) <= _LONGEST_NAME
     except UnicodeEncodeError:
         return False
+
+
+def told(sample: Path, metrics: Sequence[str]) -> list[str]:
+    """A line for each metric. Raises InputError: the sample cannot be read, or does not have what
+    is wanted."""
+    if not metrics:
+        raise InputError(f"--metric-sample {sample}: name a metric to read from it with --metric")
+    try:
+        output = bounded.read(sample, MAX_OUTPUT).decode(errors="replace")
+    except OSError as error:
+        raise InputError(f"cannot read the sample {sample}: {error.strerror}") from error
+    try:
+        found = read([Wanted.parse(text) for text in metrics], output)
+    except InputError as error:
+        raise InputError(f"{sample}: {error}") from error
+    return [
+        printable(
+            f"{metric.name}: {median(values):,.6g} {metric.unit}".rstrip()
+            + (f" (median of {len(values)})" if len(values) > 1 else "")
+            + f", {metric.better} is better"
+        )
+        for metric, values in found.items()
+    ]

@@ -6,8 +6,7 @@ rest of the line: ``400 KiB: 123 ns per call``. Other lines are passed over, but
 
 import re
 
-from profdiff.collectors.workload.metrics.reading import NUMBER, Reading, number
-from profdiff.collectors.workload.metrics.sections import with_headings
+from profdiff.collectors.workload.metrics.reading import NUMBER, Reading, number, with_headings
 from profdiff.collectors.workload.printed_unit import unit, unit_of_name
 
 # A unit is short, so that prose is not taken for one.
@@ -20,9 +19,9 @@ def read(output: str) -> list[Reading]:
     """A reading for each such line."""
     readings = []
     for line, headings in with_headings(output):
-        if found := _VALUE.search(line):
-            name, value = line[: found.start()].strip(), number(found["value"])
+        if match := _VALUE.search(line):
+            name, value = line[: match.start()].strip(), number(match["value"])
             if name and value is not None:
-                said = unit(found["unit"]) if found["unit"] else unit_of_name(name)
+                said = unit(match["unit"]) if match["unit"] else unit_of_name(name)
                 readings.append(Reading(name, [value], said, None, headings))
     return readings

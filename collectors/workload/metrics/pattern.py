@@ -13,8 +13,7 @@ import re
 import warnings
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.workload.metrics.reading import Reading, number
-from profdiff.collectors.workload.metrics.sections import with_headings
+from profdiff.collectors.workload.metrics.reading import Reading, number, with_headings
 from profdiff.collectors.workload.printed_unit import unit_of_name
 
 MAX_LENGTH = 1000

@@ -51,10 +51,10 @@ def _read_yaml(log: list[str]) -> Iterator[Reading]:
     for line in log[log.index("metrics:") + 1 :]:
         if line and not line.startswith((" ", "stress-ng: ")):
             break  # times:, or the end of the document
-        if found := _YAML_STRESSOR.match(line):
-            stressor = found[1]
-        elif stressor and (found := _YAML_VALUE.match(line)):
-            yield from _reading(stressor, found[1], found[2])
+        if match := _YAML_STRESSOR.match(line):
+            stressor = match[1]
+        elif stressor and (match := _YAML_VALUE.match(line)):
+            yield from _reading(stressor, match[1], match[2])
 
 
 def _read_text(log: list[str]) -> Iterator[Reading]:

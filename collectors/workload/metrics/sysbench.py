@@ -59,14 +59,14 @@ def read(output: str) -> list[Reading]:
     readings = []
     for line in map(str.strip, lines(output)):
         for pattern in _LINES:
-            if found := pattern.fullmatch(line):
-                for name, text in found.groupdict().items():
+            if match := pattern.fullmatch(line):
+                for name, text in match.groupdict().items():
                     value = number(text)
                     if value is not None:
                         readings.append(Reading(name, [value], _UNITS[name], _BETTER.get(name)))
                 break
-        if found := _PERCENTILE.fullmatch(line):
-            value = number(found[2])
+        if match := _PERCENTILE.fullmatch(line):
+            value = number(match[2])
             if value is not None:
-                readings.append(Reading(f"latency_p{found[1]}", [value], "ms"))
+                readings.append(Reading(f"latency_p{match[1]}", [value], "ms"))
     return readings

@@ -15,8 +15,7 @@ import click
 
 from profdiff.base.errors import InputError
 from profdiff.commands.command import Command
-from profdiff.commands.suite_file import SuiteEntry, SuiteFile, is_suite, load, located
-from profdiff.commands.toml_file import read
+from profdiff.commands.suite_file import SuiteEntry, SuiteFile, is_suite, load, located, read
 
 DEFAULT_FILE = Path("profdiff.toml")
 # Options whose values may begin with a path; LABEL= or nothing stands before it.

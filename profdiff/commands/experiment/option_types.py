@@ -1,11 +1,26 @@
-"""What the values of an experiment's options are, as click reads them."""
+"""What the values of an experiment's options are, as click reads them: kernels and ``--shard`` too.
+A suite has its own shards (``recording.suites``)."""
+
+from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from profdiff.base.errors import InputError
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
+
+if TYPE_CHECKING:
+    from profdiff.collectors.kernels.kinds.registry import KernelArgument
+    from profdiff.recording.experiment import Experiment
+    from profdiff.recording.experiments import Experiments
+    from profdiff.recording.schedule import Chosen
+    from profdiff.recording.shard import Shard
 
 
 class Memory(click.ParamType[int]):
@@ -54,7 +69,7 @@ class Names(click.ParamType[list[Architecture]]):
         known = {name: named(name) for name in names}
         for name, one in known.items():
             if one is None:
-                every = ", ".join(one.arch for one in ARCHITECTURES)
+                every = ", ".join(architecture.arch for architecture in ARCHITECTURES)
                 self.fail(f"{name!r} is not an architecture ({every})", param, ctx)
         return list(dict.fromkeys(one for one in known.values() if one))
 
@@ -67,7 +82,7 @@ class Compilers(click.ParamType[list[str]]):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[str]:
-        from profdiff.session.kinds import is_compiler
+        from profdiff.session.held import is_compiler
 
         names = str(value).split(",") if not isinstance(value, list) else value
         for name in names:
@@ -92,3 +107,72 @@ class Cpus(click.ParamType[list[int]]):
         if len(numbers) != len(str(value).split(",")) or not all(0 < n < 256 for n in numbers):
             self.fail(f"{value!r}: write numbers from 1 to 255, separated by commas", param, ctx)
         return list(dict.fromkeys(numbers))
+
+
+def asked_kernels(
+    options: dict[str, Any], context: click.Context
+) -> tuple[list[KernelArgument], frozenset[str]]:
+    """The kernels of ``--series`` and ``--kernel``, and the labels of those that may lack. Raises
+    InputError when there are none."""
+    from profdiff.collectors.kernels.kinds.registry import parse_arguments
+    from profdiff.recording.series import Series
+
+    text, kernels = options["series"], list(options["kernels"])
+    # What the command line says of kernels replaces what an experiment file says of them.
+    if text and kernels and _is_default(context, "kernels") != _is_default(context, "series"):
+        text, kernels = (None, kernels) if _is_default(context, "series") else (text, [])
+    if text:
+        series = Series.parse(text).kernels()
+        every = parse_arguments([*series, *kernels], repeated=True)
+        return every, frozenset(one.label for one in every[1 : len(series)])
+    if not kernels:
+        raise InputError("no kernel: give --kernel at least twice, or --series BASE..TIP")
+    if again := next((kernel for kernel in kernels if kernels.count(kernel) > 1), None):
+        raise InputError(
+            f"--kernel {again} is given twice: name another kernel, or --aa N records the base "
+            "against itself"
+        )
+    return parse_arguments(kernels, repeated=True), frozenset()
+
+
+def _is_default(context: click.Context, name: str) -> bool:
+    """Whether the value of an option comes from an experiment file."""
+    source = context.get_parameter_source(name)
+    return source is click.core.ParameterSource.DEFAULT_MAP
+
+
+def wanted_shard(options: dict[str, Any]) -> Shard | None:
+    """The shard that the values of ``experiment_options`` ask for, None for the whole. Where none
+    is given, ``output`` becomes a folder of its own. Raises InputError."""
+    from profdiff.recording.experiments import session_folder
+    from profdiff.recording.shard import Shard
+
+    if not options["shard"]:
+        return None
+    shard = Shard.parse(options["shard"])
+    if options["output"] is None and options["command"]:
+        whole = session_folder(None, options["command"])
+        options["output"] = Path(f"{whole.stem}{shard.suffix}.profdiff")
+    return shard
+
+
+def of_shard(shard: Shard | None, asked: Experiments) -> Experiments:
+    """The same, whose sessions say that they are a shard."""
+    from profdiff.session import manifest as m
+
+    if shard is None:
+        return asked
+    told = f"{shard.number}/{shard.of}"
+    each = [replace(one, planned=m.replace(one.planned, shard=told)) for one in asked.each]
+    return replace(asked, each=each)
+
+
+def chosen_runs(shard: Shard | None, each: Sequence[Experiment]) -> list[Chosen | None]:
+    """Which runs of each experiment are a shard's; None: all are."""
+    if shard is None:
+        return [None for _ in each]
+    # The folder of the only one is the shard's own, of which the division knows nothing.
+    plans = {one.folder.name if len(each) > 1 else "": one.planned for one in each}
+    points = {name: set(range(len(plan.points))) for name, plan in plans.items()}
+    runs = shard.runs(plans, points)
+    return [runs[name].__contains__ for name in plans]

@@ -13,8 +13,14 @@ from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.commands import complete
 from profdiff.commands.experiment.file import ExperimentCommand, GivenSuite
-from profdiff.commands.experiment.kernels import asked_kernels
-from profdiff.commands.experiment.option_types import Collectors, Compilers, Cpus, Memory, Names
+from profdiff.commands.experiment.option_types import (
+    Collectors,
+    Compilers,
+    Cpus,
+    Memory,
+    Names,
+    asked_kernels,
+)
 from profdiff.commands.output_types import OUTPUT_FOLDER
 
 if TYPE_CHECKING:
@@ -96,7 +102,7 @@ def _options() -> list[click.Parameter]:
             "for each.  "
             "[default: what the kernels are for]",
             type=Names(),
-            metavar=f"{'|'.join(one.arch for one in ARCHITECTURES)},...",
+            metavar=f"{'|'.join(architecture.arch for architecture in ARCHITECTURES)},...",
         ),
         _option(
             "--compilers",

@@ -9,8 +9,8 @@ import numpy as np
 from profdiff.evidence.blame.attribution import LineOrigins, Place
 from profdiff.evidence.blame.executed import Line
 from profdiff.profile.addresses import Addresses
-from profdiff.sources.declared import declares
 from profdiff.sources.repository import Repository, SameLines, Trace
+from profdiff.sources.sources import declares
 
 # How far to look for what a line was among those replaced together, and how similar it must be.
 _LONGEST, _ALIKE = 40, 0.5

@@ -12,14 +12,9 @@ from profdiff.evidence.conditions.condition import Condition, MeasuredChange
 from profdiff.evidence.conditions.measured_change import of_counts
 from profdiff.evidence.conditions.names import INLINED, SIZE
 from profdiff.evidence.findings import Findings
-from profdiff.profile.code.classes import (
-    InstructionClasses,
-    class_names,
-    instruction_classes,
-)
-from profdiff.profile.code.size import CodeSizes, code_sizes
+from profdiff.profile.code.classes import class_names
 from profdiff.profile.comparison import Comparison, Side
-from profdiff.profile.inlining import Inlining, inlining
+from profdiff.profile.inline_sites import CodeSizes, Inlining, code_sizes, inlining
 
 _NAMED = 3
 _SIDES: dict[str, Side] = {"kernel": "kernel", "user": "user"}
@@ -33,13 +28,9 @@ class CodeChanges:
         self._findings = findings
         self._session, self._at = findings.session, findings.setting.title
 
-    @cached_property
+    @property
     def _comparison(self) -> Comparison | None:
-        return next((one for one in self._findings.comparisons if class_names(one)), None)
-
-    @cached_property
-    def _classes(self) -> InstructionClasses | None:
-        return instruction_classes(self._comparison) if self._comparison else None
+        return self._findings.exact
 
     @cached_property
     def _inlining(self) -> Inlining | None:
@@ -70,7 +61,7 @@ class CodeChanges:
         yield from (replace(change, at=self._at) for change in found)
 
     def _of_class(self, comparison: Comparison, condition: Condition) -> Iterator[MeasuredChange]:
-        found = self._classes
+        found = self._findings.classes
         if found is None or condition.metric not in found.names:
             return
         if condition.function:

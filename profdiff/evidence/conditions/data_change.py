@@ -16,9 +16,13 @@ from profdiff.evidence.findings import Findings
 from profdiff.profile.code.classes import class_names
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.data.table import DataRow, DataTable
-from profdiff.profile.data_layout.accessed import AllAccessed, accessed
-from profdiff.profile.data_layout.type_fields import FieldPlace
-from profdiff.profile.data_layout.types import AccessedType, accessed_types
+from profdiff.profile.data.type_layout import (
+    AccessedType,
+    AllAccessed,
+    FieldPlace,
+    accessed,
+    accessed_types,
+)
 
 _NO_COUNTS = "only exact counts tell what is accessed: record with --collector exact"
 _FIELDS = ("field", "variable", "stack-variable")

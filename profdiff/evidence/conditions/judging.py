@@ -31,8 +31,8 @@ from profdiff.evidence.conditions.sharing_change import SharingChanges
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics import Verdict
 from profdiff.profile.sharing.runs import NOT_RECORDED
+from profdiff.session.held import ARCHITECTURE, PartKind
 from profdiff.session.inlines import folded, told
-from profdiff.session.kinds import ARCHITECTURE, PartKind
 
 # By part, "" where there is one only: what was found at each setting.
 Found = Mapping[str, Sequence[Findings]]

@@ -8,7 +8,7 @@ import msgspec
 from profdiff.base.errors import SessionError
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.parts.results import PartsResults, PartsSetting
-from profdiff.session.kinds import PartKind
+from profdiff.session.held import PartKind
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
 

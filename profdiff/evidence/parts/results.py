@@ -12,7 +12,7 @@ from profdiff.base.errors import SessionError
 from profdiff.base.metric import Metric
 from profdiff.evidence.largest_change import LargestChange, largest, largest_change
 from profdiff.evidence.results import Result, Results
-from profdiff.session.kinds import ARCHITECTURE, PartKind
+from profdiff.session.held import ARCHITECTURE, PartKind
 from profdiff.session.manifest import Collector
 from profdiff.session.points import Setting, named, varied_names
 from profdiff.session.session import Session

@@ -107,8 +107,8 @@ class KernelFunctions:
     def _ran(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """Where the kernel's instructions that executed begin, sorted, and end."""
         parts = self.parts
-        start = np.concatenate([one.addresses.places.address[one.ran] for one in parts])
-        length = np.concatenate([one.addresses.executed[one.ran, 0] for one in parts])
+        start = np.concatenate([part.addresses.places.address[part.ran] for part in parts])
+        length = np.concatenate([part.addresses.executed[part.ran, 0] for part in parts])
         kernel = start >= KERNEL_HALF
         start, end = start[kernel], start[kernel] + np.maximum(length[kernel], 1)
         order = np.argsort(start, kind="stable")

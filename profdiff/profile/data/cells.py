@@ -2,6 +2,9 @@
 
 A count is of executed instructions: one that loads and stores is a load and a store, a repeated one
 (``rep movsb``) counts once each time, as instructions do. User space is not looked at.
+
+The functions of a comparison, and those that only single addresses tell: two lengths that
+execute a function equally often leave no row of it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,13 +16,40 @@ from numpy.typing import NDArray
 
 from profdiff.collectors.architecture import X86_64
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.data.functions import Functions
 from profdiff.profile.data.keys import NOT_COVERED, Key, KeyMaker, Layouts
+from profdiff.profile.function_identity import Function
 from profdiff.profile.picked_counts import PickedCounts, picked_counts
 from profdiff.symbolization import data_accesses as known
 from profdiff.symbolization._native import classes, disassemble
 from profdiff.symbolization.data_accesses import DataAccesses
 from profdiff.symbolization.places import CODE, distinct, rows_of
+
+
+class Functions:
+    """``known``: by number, those of the comparison first, then what stands for its unresolved
+    ones, then all others. One that several kernels have is one."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.known: list[Function] = [*comparison.functions, *comparison.unnamed]
+        self.namesakes = list(comparison.namesakes)
+        self._rows = comparison.numbers
+        self._others: dict[Function, int] = {}
+
+    def numbers(self, kernel: int, functions: Sequence[Function]) -> NDArray[np.int64]:
+        """Those of a kernel's own functions."""
+        own = self._rows[kernel]
+        return np.array(
+            [self._number(own.get(function), function) for function in functions], np.int64
+        )
+
+    def _number(self, row: int | None, function: Function) -> int:
+        if row is not None:
+            return row
+        number = self._others.setdefault(function, len(self.known))
+        if number == len(self.known):
+            self.known.append(function)
+        return number
+
 
 _DIRECTIONS = {False: known.LOAD, True: known.STORE}
 
@@ -65,18 +95,18 @@ def counted(
     """All kernel accesses of the runs that stand for the kernels. ``accesses``: by kernel."""
     found = Cells(Functions(comparison), len(accesses))
     adding = _Adding(found)
-    for kernel, one in enumerate(accesses):
-        maker = KeyMaker(one, fold_folios=fold_folios)
+    for kernel, access in enumerate(accesses):
+        maker = KeyMaker(access, fold_folios=fold_folios)
         found.layouts.append(maker.layouts)
         found.ran.append(set())
         for part in picked_counts(comparison, kernel):
             counts = _Counts.of(found.functions, kernel, part)
             for column in (counts.inner, counts.site, counts.outer):
                 found.ran[kernel].update(distinct(column[counts.mine]).tolist())
-            _add(adding, kernel, counts, one, maker)
+            _add(adding, kernel, counts, access, maker)
             bits = _classes(comparison, part.addresses.executed[counts.mine])
             rest = adding.key(Key("unresolved", reason=NOT_COVERED))
-            for store, place in _not_covered(counts, one, bits):
+            for store, place in _not_covered(counts, access, bits):
                 adding.add(Cell(store, rest, None, *counts.functions(place)), kernel, counts, place)
     return found
 

@@ -77,7 +77,7 @@ class Layouts:
             accesses.field_offset,
             accesses.field_size,
         )
-        for of, name, offset, size in zip(*(one.tolist() for one in columns), strict=True):
+        for of, name, offset, size in zip(*(column.tolist() for column in columns), strict=True):
             self.fields[names[of]][strings[name]] = (offset, size)
 
     def field_size(self, type_: str, path: str) -> int | None:

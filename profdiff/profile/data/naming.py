@@ -1,10 +1,18 @@
-"""What accesses are called."""
+"""What accesses are called, those of single instructions too."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from profdiff.base import units
+from profdiff.profile.data.cells import accesses_at
+from profdiff.profile.data.keys import Key, KeyMaker
 from profdiff.profile.data.pairing import By
 from profdiff.profile.data.table import DataRow
+from profdiff.symbolization import data_accesses as known
+from profdiff.symbolization.data_accesses import DataAccesses
 
 WORDS: Mapping[str, str] = {
     "spill": "slots of the stack without a name",
@@ -30,7 +38,7 @@ WORDS: Mapping[str, str] = {
 """By kind of what is on the stack, and by reason of what is unresolved."""
 
 # So many other names of a place are named.
-_NAMED = 2
+_MAX_NAMES = 2
 
 
 def title(
@@ -46,7 +54,7 @@ def title(
         name = f"{owner}{'.' if first and not first.startswith('[') else ''}{first}"
     name += "".join(f" = {path or '(whole)'}" for path in also)
     if alternatives:
-        name += f" | {units.few(alternatives, _NAMED, ' | ', ' | ')}"
+        name += f" | {units.few(alternatives, _MAX_NAMES, ' | ', ' | ')}"
     return units.printable(name)
 
 
@@ -67,3 +75,31 @@ def of_row(row: DataRow, by: By) -> str:
         return title(row.kind, type_, row.symbol, [])
     lines = [line for line in row.lines if line is not None]
     return of_line(row.kind, type_, row.symbol, lines[0] if lines else None)
+
+
+class NamedAccess(NamedTuple):
+    """An access of an instruction. ``size``: in bytes, of one turn where it is repeated."""
+
+    key: Key
+    load: bool
+    store: bool
+    size: int
+
+
+class Names:
+    """The names of one kernel's accesses."""
+
+    def __init__(self, accesses: DataAccesses) -> None:
+        self._accesses, self._maker = accesses, KeyMaker(accesses)
+
+    def of(self, address: NDArray[np.uint64]) -> Sequence[list[NamedAccess]]:
+        """By address (avma), what the instruction there accesses; none where nothing is known."""
+        accesses = self._accesses
+        found: list[list[NamedAccess]] = [[] for _ in address]
+        place, row = accesses_at(accesses, address)
+        for at, access in zip(place.tolist(), row.tolist(), strict=True):
+            flags = int(accesses.flags[access])
+            load, store = bool(flags & int(known.LOAD)), bool(flags & int(known.STORE))
+            size = int(accesses.size[access])
+            found[at].append(NamedAccess(self._maker.key(access), load, store, size))
+        return found

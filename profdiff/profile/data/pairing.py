@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
-from profdiff.base.cache_line import LINE
+from profdiff.base.units import LINE
 from profdiff.profile.data.cells import Cells
 from profdiff.profile.data.keys import ANY
 

@@ -7,16 +7,18 @@ from functools import cached_property
 
 import msgspec
 
-from profdiff.base.cache_line import LINE
+from profdiff.base.errors import InputError
+from profdiff.base.units import LINE
+from profdiff.profile.code.classes import class_names
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.data.cells import Cells, counted
-from profdiff.profile.data.functions import Functions
-from profdiff.profile.data.guard import Guard, Interval
+from profdiff.profile.data.cells import Cells, Functions, counted
+from profdiff.profile.data.guard import Guard, Interval, Overlaps
 from profdiff.profile.data.keys import ANY, Group
-from profdiff.profile.data.known import accesses_of
-from profdiff.profile.data.overlaps import Overlaps
 from profdiff.profile.data.pairing import By, rows
+from profdiff.profile.kept_code import ACCESSES
+from profdiff.profile.picked_counts import picked_counts
 from profdiff.session.session import Session
+from profdiff.symbolization.data_accesses import DataAccesses
 
 
 class FunctionPart(msgspec.Struct, frozen=True):
@@ -150,7 +152,7 @@ class DataTable:
 
 
 def _largest(counts: Sequence[int]) -> tuple[int, int]:
-    return -max(abs(one - counts[0]) for one in counts), -max(map(abs, counts))
+    return -max(abs(count - counts[0]) for count in counts), -max(map(abs, counts))
 
 
 def _order(row: DataRow) -> tuple[object, ...]:
@@ -174,3 +176,28 @@ def _shortest(path: str) -> tuple[bool, int, str]:
 def _only(values: set[int]) -> int | None:
     """The one, if all are alike."""
     return next(iter(values)) if len(values) == 1 else None
+
+
+NOT_EXACT = (
+    "which data instructions access is known only of exact counts: record with --collector exact"
+)
+
+
+def accesses_of(comparison: Comparison, session: Session | None) -> list[DataAccesses]:
+    """By kernel. Raises InputError where those of one are not known, or counts are not exact;
+    SessionError where what a session keeps is damaged."""
+    if not class_names(comparison) or session is None:
+        raise InputError(NOT_EXACT)
+    found = []
+    for kernel, described in enumerate(comparison.kernels):
+        runs = [run for run in comparison.runs if run.kernel == described.label]
+        run = runs[comparison.picked[kernel]]
+        addresses = picked_counts(comparison, kernel)[0].addresses
+        accesses, missing = ACCESSES.known(session, run, addresses)
+        if accesses is None:
+            raise InputError(
+                f"{described.label}: which data its instructions access is not known: {missing}; "
+                "record it again, with a kernel that has debug information"
+            )
+        found.append(accesses)
+    return found

@@ -1,7 +1,8 @@
-"""How often events happened in runs of one kernel."""
+"""How often events happened in runs of one kernel, told by how often functions were entered: what
+executed at their first instruction, and in their inlined copies."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -10,13 +11,141 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.profile.addresses import Addresses
-from profdiff.profile.events.entries import Entries, symbols
 from profdiff.profile.events.table import Event, Version, Way, events
+from profdiff.profile.function_identity import fold
 from profdiff.profile.kept_code import CODE
 from profdiff.profile.session_symbols import architecture_of
 from profdiff.session.manifest import Run
 from profdiff.session.session import Session
 from profdiff.symbolization.chains import Chains
+from profdiff.symbolization.places import KERNEL_HALF
+
+# Parts of a function that the compiler moved away do not begin it.
+_PARTS = (".cold", ".part")
+# A compiler makes a few clones of a function.
+_MOST_CLONES = 100
+
+
+class Entered(msgspec.Struct, frozen=True):
+    """How often a function was entered in each of R runs: ``own``, int64[R], by the workload, and
+    ``beside`` it, None where that is not known. ``inlined``: whether copies are part of it."""
+
+    own: NDArray[np.int64]
+    beside: NDArray[np.int64] | None
+    inlined: bool = False
+
+
+def symbols(kallsyms: bytes, names: Collection[str]) -> dict[str, list[int]]:
+    """Where functions of the kernel itself begin, by their names; clones that the compiler made
+    have several places. Nothing is known where addresses are hidden."""
+    wanted = "|".join(map(re.escape, sorted(names)))
+    line = re.compile(rf"^([0-9a-f]{{16}}) [tTwW] ((?:{wanted})(?:\.[\w.]+)?)$".encode(), re.M)
+    found: dict[str, list[int]] = {}
+    for address, symbol in line.findall(kallsyms):
+        name, suffix = fold(symbol.decode())
+        start = int(address, 16)
+        if name in names and start >= KERNEL_HALF and not any(part in suffix for part in _PARTS):
+            found.setdefault(name, []).append(start)
+    return {name: places for name, places in found.items() if len(places) <= _MOST_CLONES}
+
+
+class Entries:
+    """``addresses``: what runs of one kernel executed. ``begins``: by name where functions begin.
+    ``code``: the chains of all code of functions that executed, None where they are not known,
+    asked for only when it matters."""
+
+    def __init__(
+        self,
+        addresses: Addresses,
+        begins: Mapping[str, Sequence[int]],
+        names: Collection[str],
+        code: Callable[[], Chains | None],
+    ) -> None:
+        self._begins, self._code = begins, code
+        self._own = addresses.places.address, addresses.counts[:, :, 0]
+        apart = addresses.beside
+        self._beside = None if apart is None else (apart.address, apart.count)
+        self._copies = self._inlined(addresses, names)
+
+    def of(self, name: str, inside: str) -> Entered | None:
+        """None where the kernel is not known to have the function. ``inside``: what it is inlined
+        into wherever it has no code of its own, "" for nothing."""
+        copies = self._copies.get(name)
+        if name in self._begins:
+            own = _at(*self._own, self._begins[name])
+            beside = self._beside and _at(*self._beside, self._begins[name])
+            if copies is None:
+                return Entered(own, beside)
+            more = None if beside is None or copies.beside is None else beside + copies.beside
+            return Entered(own + copies.own, more, inlined=True)
+        if copies is not None:
+            # Where copies ran beside the workload alone, no chain tells them.
+            return Entered(copies.own, None, inlined=True)
+        if inside not in self._begins:
+            return None
+        ran = _at(*self._own, self._begins[inside])
+        if ran.any() and not self._has_copy(name):
+            return None
+        return Entered(np.zeros_like(ran), None, inlined=True)
+
+    def _has_copy(self, name: str) -> bool:
+        """Whether the code of what executed has an inlined copy of a function."""
+        chains = self._code()
+        return chains is not None and bool(_frames(chains, {name}).any())
+
+    def _inlined(self, addresses: Addresses, names: Collection[str]) -> dict[str, Entered]:
+        """What ran in inlined copies. A copy is what one call of the function became; no
+        instruction of one without a loop runs more often than it is entered."""
+        chains, apart = addresses.chains, self._beside
+        offsets = chains.offsets.astype(np.int64)
+        some = np.flatnonzero(_frames(chains, names)[chains.frames])
+        copies: dict[tuple[str, tuple[int, ...]], tuple[NDArray[np.int64], ...]] = {}
+        for position, place in zip(
+            some.tolist(), (np.searchsorted(offsets, some, "right") - 1).tolist(), strict=True
+        ):
+            start = self._own[0][place]
+            if start < KERNEL_HALF:
+                continue
+            frames = chains.frames[offsets[place] : position].tolist()
+            name = chains.strings[
+                chains.function_name[chains.frame_function[chains.frames[position]]]
+            ]
+            key = name, (int(chains.symbol[place]), *frames)
+            ran = [self._own[1][place]]
+            ran += [] if apart is None else [_at(*apart, [int(start)])]
+            before = copies.get(key, ran)
+            copies[key] = tuple(np.maximum(a, b) for a, b in zip(before, ran, strict=True))
+        found: dict[str, Entered] = {}
+        for (name, _), (own, *beside) in copies.items():
+            known = found.get(name)
+            more = beside[0] if beside else None
+            if known is not None:
+                own = own + known.own
+                more = None if more is None or known.beside is None else more + known.beside
+            found[name] = Entered(own, more, inlined=True)
+        return found
+
+
+def _frames(chains: Chains, names: Collection[str]) -> NDArray[np.bool_]:
+    """bool[F]: which frames are inlined ones of functions with these names."""
+    known = np.array([text in names for text in chains.strings], np.bool_)
+    found: NDArray[np.bool_] = (
+        chains.frame_inlined & known[chains.function_name[chains.frame_function]]
+    )
+    return found
+
+
+def _at(
+    address: NDArray[np.uint64], count: NDArray[np.int64], wanted: Sequence[int]
+) -> NDArray[np.int64]:
+    """int64[R]: the sum of ``count``, int64[N, R], at some of N addresses of the kernel, sorted."""
+    result = np.zeros(count.shape[1], np.int64)
+    for one in wanted:
+        row = int(np.searchsorted(address, np.uint64(one)))
+        if row < len(address) and address[row] == one:
+            result += count[row]
+    return result
+
 
 Beginnings = Mapping[str, Sequence[int]]
 _VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})")
@@ -105,8 +234,8 @@ def _spread(every: Sequence[NDArray[np.int64]], picked: int) -> Spread:
 
 
 def _version(release: str | None) -> Version | None:
-    found = _VERSION.match(release or "")
-    return (int(found[1]), int(found[2])) if found else None
+    match = _VERSION.match(release or "")
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def _code(session: Session, run: Run, addresses: Addresses) -> Chains | None:

@@ -181,7 +181,7 @@ class EventSums(Sums):
             runs=fingerprint(self.session),
             table=digest(),
             labels=labels,
-            events=[one.name for one in events()],
+            events=[event.name for event in events()],
             point=np.array([point for point, _ in self._found], np.int64),
             state=np.array([state for _, state in self._found], np.uint32),
             **{

@@ -161,7 +161,7 @@ def _of(accesses: DataAccesses, row: int, per_cpu: frozenset[str]) -> Said | Non
         return None
     is_computed, is_element = bool(flags & int(known.COMPUTED)), "[]" in path
     at = int(accesses.offset[row])
-    records = [one.partition(":") for one in nested.split("|") if one]
+    records = [word.partition(":") for word in nested.split("|") if word]
     # An object on the stack is one like others: other code has a pointer to it.
     own: Kind = "pointed" if kind == "pointed" else _VARIABLES.get(kind, "field")
     return Said(

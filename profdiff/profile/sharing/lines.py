@@ -7,24 +7,22 @@ from typing import NamedTuple
 import numpy as np
 
 from profdiff.collectors.sharing.lines import PERSISTENT, SharedLines
-from profdiff.profile.sharing.calls import led_by_calls
+from profdiff.profile.sharing.inference import led_by_calls, with_learned
 from profdiff.profile.sharing.instructions import Instructions
-from profdiff.profile.sharing.learned import with_learned
 from profdiff.profile.sharing.locks import Held, Lock, Locks
 from profdiff.profile.sharing.names import USER_MEMORY, Name
 from profdiff.profile.sharing.naming import LineNames, Named
 from profdiff.profile.sharing.objects import Touched, implied, objects, weighed
 from profdiff.profile.sharing.owners import Owners, alone
-from profdiff.profile.sharing.programs import Programs
 from profdiff.profile.sharing.records import Records
 from profdiff.profile.sharing.sums import FieldUse, LineUse, Sums, shares
 from profdiff.profile.sharing.uses import Ops, Uses
-from profdiff.profile.sharing.variables import Object, Variables, Vote
+from profdiff.profile.sharing.variables import Object, Programs, Variables, Vote
 from profdiff.symbolization.data_accesses import DataAccesses
 from profdiff.symbolization.places import KERNEL_HALF
 
 # A larger record is not looked for on the lines beside the one that names it.
-_LARGEST = 16384
+_MAX_RECORD = 16384
 # A folio has the size of several pages, of which small ones have one (include/linux/mm_types.h).
 _OVERLAID = frozenset({"folio"})
 
@@ -115,7 +113,7 @@ class _Run:
         found: defaultdict[int, list[Object]] = defaultdict(list)
         for name, start in self._known:
             length = self._records.size(name)
-            if length <= _LARGEST and name not in _OVERLAID:
+            if length <= _MAX_RECORD and name not in _OVERLAID:
                 for line in range(start // size * size, start + length, size):
                     found[line].append(Object("field", name, start - line, length))
         return found
@@ -255,7 +253,9 @@ class _Run:
         counts: Counter[int] = Counter()
         for one in touched:
             counts[self._code.site[one.place]] += one.times
-        most = min(weights, key=lambda one: (-weights[one], -counts[one], one), default=-1)
+        most = min(
+            weights, key=lambda weight: (-weights[weight], -counts[weight], weight), default=-1
+        )
         return Named(Name("unnamed", function=most))
 
     def _held(self, line: int, touched: Sequence[Touched], names: Sequence[Named | None]) -> Held:
@@ -305,7 +305,7 @@ def _ops(lines: SharedLines) -> dict[int, dict[int, Ops]]:
     """Those that touch each line, by vCPU."""
     found: dict[int, dict[int, Ops]] = {}
     columns = (lines.touch_line, lines.touch_vcpu, lines.touch_ops, lines.touch_writing_ops)
-    for line, vcpu, touching, writing in zip(*(one.tolist() for one in columns), strict=True):
+    for line, vcpu, touching, writing in zip(*(column.tolist() for column in columns), strict=True):
         found.setdefault(line, {})[vcpu] = Ops(touching, writing)
     return found
 

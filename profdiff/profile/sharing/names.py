@@ -75,8 +75,8 @@ class Name(NamedTuple):
     @staticmethod
     def one_of(names: "Iterable[Name]") -> "Name":
         """The name of data that is one of several candidates, at least one."""
-        first, *others = sorted(set(names), key=lambda one: (one.title, one))
-        return first._replace(among=tuple(one.title for one in others))
+        first, *others = sorted(set(names), key=lambda name: (name.title, name))
+        return first._replace(among=tuple(other.title for other in others))
 
 
 USER_MEMORY = Name("user-memory")

@@ -94,7 +94,7 @@ class LineNames:
         return self._named(found, self._records.cut(type_, self._records.leaf(type_, at)))
 
     def _objects(self, offset: int) -> tuple[Object, ...]:
-        return next((one.objects for one in self._places if one.holds(offset)), ())
+        return next((place.objects for place in self._places if place.holds(offset)), ())
 
     def _type(self, one: Object) -> str:
         return one.name if one.kind == "field" else self._variables.type_of(one.name)
@@ -128,5 +128,11 @@ def _cut(said: Said) -> tuple[str, ...]:
         return ()
     inside = (f"{own}.", f"{own}[")
     return tuple(
-        sorted({one for one in said.alternatives if one != own and not one.startswith(inside)})
+        sorted(
+            {
+                alternative
+                for alternative in said.alternatives
+                if alternative != own and not alternative.startswith(inside)
+            }
+        )
     )

@@ -66,18 +66,22 @@ def objects(
             found = implied(said, offset, line_size, records)
             if found is not None:
                 votes[found] += count
-    most = sorted(votes, key=lambda one: (-votes[one], one))[:MOST]
+    most = sorted(votes, key=lambda vote: (-votes[vote], vote))[:MOST]
     candidates = {*there, *most}
     left = dict(weights)
     chosen: list[Object] = []
     while left and candidates:
-        scores = {one: _explained(one, left, line_size, records) for one in candidates}
-        best = min(candidates, key=lambda one: (_rank(one, scores[one]), one))
+        scores = {
+            candidate: _explained(candidate, left, line_size, records) for candidate in candidates
+        }
+        best = min(
+            candidates, key=lambda candidate: (_rank(candidate, scores[candidate]), candidate)
+        )
         if not scores[best]:
             break
         chosen.append(best)
         left = {key: count for key, count in left.items() if not best.holds(key[0])}
-        candidates = {one for one in candidates if _apart(one, best)}
+        candidates = {candidate for candidate in candidates if _apart(candidate, best)}
     return sorted(chosen, key=lambda one: (one.base, one))
 
 

@@ -87,8 +87,8 @@ class Owners:
         """What explains most of the accesses that are left, and which these are."""
         supported: dict[Object, set[Key]] = {}
         for key in left:
-            for one in self._candidates(key):
-                supported.setdefault(one, set()).add(key)
+            for candidate in self._candidates(key):
+                supported.setdefault(candidate, set()).add(key)
         fitting = {one: keys for one, keys in supported.items() if self._fits(one)}
         if not fitting:
             return None, set(left)
@@ -101,8 +101,12 @@ class Owners:
             for one, keys in fitting.items()
             if keys & covered and all(one.holds(offset) for offset, _ in covered - keys)
         ]
-        rivals = [one for one in rivals if not any(self._within(one, inner) for inner in rivals)]
-        sure = [one for one in rivals if (one.name, self._address + one.base) in self._known]
+        rivals = [
+            rival for rival in rivals if not any(self._within(rival, inner) for inner in rivals)
+        ]
+        sure = [
+            rival for rival in rivals if (rival.name, self._address + rival.base) in self._known
+        ]
         if len(sure) == 1:
             return Place((sure[0],)), covered
         if not self._is_whole(covered) and not (len(rivals) == 1 and self._twice(best, covered)):
@@ -118,17 +122,21 @@ class Owners:
         offset, several = key
         holder = self._holder(offset)
         for said in several:
-            for one in self._owners(said, offset):
+            for owner in self._owners(said, offset):
                 # What instructions name as an object of its own may only be a part of another one.
-                if holder is None or holder.name in PRIMITIVES or self._within(one, holder):
-                    yield one
+                if holder is None or holder.name in PRIMITIVES or self._within(owner, holder):
+                    yield owner
 
     def _owners(self, said: Said, offset: int) -> Iterator[Object]:
-        for one in said.origins:
-            size = self._records.size(one.name) if one.kind == "field" else 0
-            base = offset - one.offset
-            if size and one.name not in PRIMITIVES and not base % self._records.alignment(one.name):
-                yield Object("field", one.name, base, size)
+        for origin in said.origins:
+            size = self._records.size(origin.name) if origin.kind == "field" else 0
+            base = offset - origin.offset
+            if (
+                size
+                and origin.name not in PRIMITIVES
+                and not base % self._records.alignment(origin.name)
+            ):
+                yield Object("field", origin.name, base, size)
 
     def _fits(self, owner: Object) -> bool:
         """Whether all accesses in its range may be of it."""
@@ -143,7 +151,7 @@ class Owners:
         if said.origins:
             if owner in self._owners(said, offset):
                 return True
-            parts = (self._records.at(owner.name, one.path, at) for one in said.origins)
+            parts = (self._records.at(owner.name, origin.path, at) for origin in said.origins)
             if any(path is not None for path in parts):
                 return True
             if any(self._within(one, owner) for one in self._owners(said, offset)):
@@ -161,10 +169,10 @@ class Owners:
     def _undecided(self, said: Said) -> bool:
         """Whether it may be of something that has no name, or no place that is known."""
         return any(
-            one.name in PRIMITIVES
-            if one.kind == "field"
-            else one.kind == "per-cpu" and not self._variables.has_cpus
-            for one in said.origins
+            origin.name in PRIMITIVES
+            if origin.kind == "field"
+            else origin.kind == "per-cpu" and not self._variables.has_cpus
+            for origin in said.origins
         )
 
     def _is_whole(self, keys: Iterable[Key]) -> bool:
@@ -176,11 +184,11 @@ class Owners:
     def _twice(self, owner: Object, keys: Iterable[Key]) -> bool:
         """Whether two members of it are accessed."""
         paths = {
-            self._records.cut(owner.name, one.path)
+            self._records.cut(owner.name, origin.path)
             for offset, several in keys
             for said in several
-            for one in said.origins
-            if (one.name, offset - one.offset) == (owner.name, owner.base)
+            for origin in said.origins
+            if (origin.name, offset - origin.offset) == (owner.name, owner.base)
         }
         return len(paths) > 1
 
@@ -197,8 +205,8 @@ def _meet(one: Object, other: Object) -> bool:
 def alone(said: Said, records: Records, variables: Variables) -> Name | None:
     """What an instruction accesses, known by it alone; None where nothing tells."""
     if said.origins and (not said.type or said.type in PRIMITIVES):
-        names = [_name(one, records, variables) for one in said.origins]
-        others = [one for one in names if one is not None]
+        names = [_name(origin, records, variables) for origin in said.origins]
+        others = [name for name in names if name is not None]
         if len(others) == len(names) and said.whole:
             return Name.one_of(others)
         return Name.one_of([said.name, *others]) if said.type else None

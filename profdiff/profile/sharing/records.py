@@ -122,7 +122,7 @@ class Records:
         key = type_, path
         if key not in self._lacking:
             fields, inside = self._fields(type_), (f"{path}.", f"{path}[")
-            there = any(one == path or one.startswith(inside) for one in fields)
+            there = any(field == path or field.startswith(inside) for field in fields)
             self._lacking[key] = bool(fields) and not there
         return self._lacking[key]
 
@@ -132,7 +132,7 @@ class Records:
         if key not in self._cut:
             parts = path.split(".") if type_ not in PRIMITIVES else []
             members = (".".join(parts[:number]) for number in range(1, len(parts)))
-            found = (one for one in members if self._is_primitive(type_, one))
+            found = (member for member in members if self._is_primitive(type_, member))
             self._cut[key] = cut(type_, next(found, path), ())
         return self._cut[key]
 
@@ -147,7 +147,7 @@ class Records:
             }
             first = min((offset for offset, _ in inside.values()), default=0)
             shape = {path: (offset - first, bits) for path, (offset, bits) in inside.items()}
-            alike = any(shape and self._fields(one) == shape for one in PRIMITIVES)
+            alike = any(shape and self._fields(primitive) == shape for primitive in PRIMITIVES)
             self._inside[type_, member] = alike
         return self._inside[type_, member]
 

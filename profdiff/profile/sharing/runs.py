@@ -17,9 +17,9 @@ from profdiff.profile.runs import median_run
 from profdiff.profile.sharing.lines import Code, named_sums
 from profdiff.profile.sharing.locks import Locks
 from profdiff.profile.sharing.names import Name
-from profdiff.profile.sharing.programs import Programs
 from profdiff.profile.sharing.recorded import COLLECTOR, FILE, has_lines
 from profdiff.profile.sharing.sums import Sums
+from profdiff.profile.sharing.variables import Programs
 from profdiff.session import points
 from profdiff.session.manifest import Kernel, Manifest, Run
 from profdiff.session.session import Session
@@ -68,7 +68,7 @@ def _known(manifest: Manifest) -> list[points.Setting]:
         for run in manifest.runs
         if run.collector == COLLECTOR and FILE in run.files and not run.failure
     }
-    return [one for one in points.settings(manifest) if one.point in there]
+    return [setting for setting in points.settings(manifest) if setting.point in there]
 
 
 def nearest(manifest: Manifest, setting: points.Setting) -> points.Setting:
@@ -120,7 +120,7 @@ def _of_runs(session: Session, kernel: Kernel, runs: list[Run]) -> KernelLines:
 def _files(session: Session) -> dict[str, Path]:
     """The workload's own ELF files, by their path in the guest."""
     files = session.manifest.workload.files
-    own = {one.guest_path: session.path(one.path) for one in files if one.path}
+    own = {file.guest_path: session.path(file.path) for file in files if file.path}
     return Binaries({guest: path for guest, path in own.items() if path.is_file()}).elf_files()
 
 

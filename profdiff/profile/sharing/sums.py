@@ -114,8 +114,8 @@ def shares(total: int, weights: Sequence[int]) -> list[int]:
     whole = sum(weights)
     if not whole:
         weights, whole = [1] * len(weights), len(weights)
-    found = [total * one // whole for one in weights]
-    rest = [total * one % whole for one in weights]
+    found = [total * weight // whole for weight in weights]
+    rest = [total * weight % whole for weight in weights]
     for number in sorted(range(len(weights)), key=lambda one: -rest[one])[: total - sum(found)]:
         found[number] += 1
     return found

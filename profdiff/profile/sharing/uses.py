@@ -12,7 +12,7 @@ from profdiff.profile.sharing.naming import Named
 from profdiff.profile.sharing.objects import Touched
 
 # What makes fewer of a line's transfers is an accident: a tick, the ends of the window.
-_FEW = 0.05
+_MIN_SHARE = 0.05
 
 
 class Ops(NamedTuple):
@@ -92,11 +92,11 @@ class Uses:
             return Parts(0, transfers)
         true = self._true()
         untold = max(whole - self._told, 0)
-        untold = 0 if untold <= _FEW * whole else untold
+        untold = 0 if untold <= _MIN_SHARE * whole else untold
         false = max(whole - untold - true, 0)
-        if false <= _FEW * whole:
+        if false <= _MIN_SHARE * whole:
             false = 0
-        elif true <= _FEW * whole:
+        elif true <= _MIN_SHARE * whole:
             false = whole - untold
         return Parts(round(transfers * false / whole), round(transfers * untold / whole))
 
@@ -116,7 +116,7 @@ class Uses:
             shared = Counter()
             for (name, vcpu), count in stores.items():
                 shared[name] += min(count, self._writing[vcpu])
-        least = _FEW * max(shared.values(), default=0)
+        least = _MIN_SHARE * max(shared.values(), default=0)
         return Counter({name: count for name, count in shared.items() if count > least})
 
     def written(self) -> set[Named]:
@@ -124,7 +124,7 @@ class Uses:
         stores: Counter[Named | None] = Counter()
         for one, name in zip(self._touched, self._names, strict=True):
             stores[name] += one.times if one.store else 0
-        least = _FEW * sum(self._waits.values())
+        least = _MIN_SHARE * sum(self._waits.values())
         return {name for name, count in stores.items() if name is not None and count > least}
 
     def bystanders(self) -> tuple[dict[int, int], int]:

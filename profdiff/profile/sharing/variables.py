@@ -1,15 +1,19 @@
-"""Where a kernel's static variables, and those of each CPU, lie."""
+"""Where static variables lie: a kernel's, those of each CPU, and those of the workload's files."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from profdiff.collectors.sharing.lines import SharedLines
 from profdiff.profile.data.keys import folded
 from profdiff.profile.sharing.instructions import Said
-from profdiff.profile.sharing.names import ANONYMOUS, PER_CPU, Kind
+from profdiff.profile.sharing.names import ANONYMOUS, PER_CPU, USER_MEMORY, Kind, Name
+from profdiff.symbolization._native import NativeError, elf_data, place_user
 from profdiff.symbolization.data_accesses import DataAccesses
+from profdiff.symbolization.places import KERNEL_HALF, Places
 
 _WORD = 1 << 64
 
@@ -51,12 +55,14 @@ class Variables:
         strings = accesses.strings
         self._names = [strings[name] for name in accesses.global_name.tolist()]
         sections = [strings[name] for name in accesses.global_section.tolist()]
-        self._of_cpus = np.array([one == PER_CPU for one in sections], np.bool_)
+        self._of_cpus = np.array([section == PER_CPU for section in sections], np.bool_)
         # Addresses of the kernel's half are negative; sums wrap as addresses do.
         self._starts = accesses.global_address.view(np.int64)
         sizes = accesses.global_size.astype(np.int64)
         self._ends = self._starts + np.maximum(sizes, 1)
-        every = sorted(votes, key=lambda one: (one.address, one.said.symbol, one.said.offset or 0))
+        every = sorted(
+            votes, key=lambda vote: (vote.address, vote.said.symbol, vote.said.offset or 0)
+        )
         self._load(every, cpus)
 
     def _load(self, votes: Iterable[Vote], cpus: int) -> None:
@@ -120,3 +126,64 @@ def _signed(address: int) -> int:
     """As the two's complement of 64 bits."""
     address %= _WORD
     return address - _WORD if address >= _WORD // 2 else address
+
+
+# A heap begins behind the program, and seldom is longer.
+_HEAP = 1 << 30
+
+
+class _Part(NamedTuple):
+    """What lies from ``start`` to ``end``; a ``variable``, or a section of the ``program``."""
+
+    start: int
+    end: int
+    program: str
+    variable: str
+
+
+class Programs:
+    """``files``: ELF files by their path in the guest."""
+
+    def __init__(self, files: Mapping[str, Path], lines: SharedLines, places: Places) -> None:
+        self._variables: list[_Part] = []
+        self._sections: list[_Part] = []
+        user = np.flatnonzero(lines.address < KERNEL_HALF)
+        if not files or not len(user) or places.code is None:
+            return
+        code = np.ascontiguousarray(places.code[user], dtype=np.uint8)
+        try:
+            owners, svma, reason = place_user(
+                [str(path) for path in files.values()], places.address[user], code
+            )
+            for number, (guest, path) in enumerate(files.items()):
+                mine = (reason == 0) & (owners == number)
+                if mine.any():
+                    # The mapping that executed most.
+                    found = Counter((places.address[user][mine] - svma[mine]).tolist())
+                    self._add(guest.rsplit("/", 1)[-1], path, found.most_common(1)[0][0])
+        except NativeError:
+            # A damaged file names nothing.
+            return
+
+    def _add(self, program: str, path: Path, bias: int) -> None:
+        variables, sections = elf_data(str(path))
+        for into, parts, is_variable in (
+            (self._variables, variables, True),
+            (self._sections, sections, False),
+        ):
+            for name, start, size in parts:
+                place = start + bias & (1 << 64) - 1
+                told = (program, name) if is_variable else (f"{name} of {program}", "")
+                into.append(_Part(place, place + size, *told))
+
+    def name(self, address: int) -> Name:
+        """What lies at an address of a program; 0: not known. Without a file, nothing is."""
+        if not address or not self._sections:
+            return USER_MEMORY
+        for parts in (self._variables, self._sections):
+            for part in parts:
+                if part.start <= address < part.end:
+                    return Name("user-memory", part.program, part.variable)
+        if any(section.end <= address < section.end + _HEAP for section in self._sections):
+            return Name("user-memory", "heap")
+        return Name("user-memory", "mapped")

@@ -13,20 +13,16 @@ from profdiff import __version__
 from profdiff.base.atomic import write_atomic
 from profdiff.base.errors import InputError, RunError
 from profdiff.collectors.guest.boot import Boot
-from profdiff.collectors.guest.channel import MEMBERS
-from profdiff.collectors.guest.delivery import Delivery
+from profdiff.collectors.guest.delivery import MEMBERS, Delivery
 from profdiff.collectors.guest.machine_state import MachineState
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.guest.saving import SavedMachine
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.recorder import Recorder, RunJob, Running
-from profdiff.recording.cluster.address import Where
-from profdiff.recording.cluster.attempt import Attempt, RunningThere
-from profdiff.recording.cluster.connection import Connection, connected
-from profdiff.recording.cluster.emulators import Emulator
-from profdiff.recording.cluster.errand import INPUTS, SHARED, Errand, Needs, Restored
-from profdiff.recording.cluster.files import Files, digest_of
+from profdiff.recording.cluster.attempt import Attempt, Files, RunningThere, digest_of
+from profdiff.recording.cluster.connection import Connection, Where, connected
+from profdiff.recording.cluster.errand import INPUTS, SHARED, Emulator, Errand, Needs, Restored
 from profdiff.recording.cluster.nodes import Node, Nodes
 
 # How long the first node may take to come, and the next one where none is left.
@@ -40,7 +36,7 @@ def cluster(text: str, emulators: Sequence[Qemu | None]) -> Iterator[Cluster]:
     """Yield the cluster that ``--cluster`` names, for guests under ``emulators``, of which a
     machine has none. Raises InputError, MissingError, OSError."""
     where = Where.parse(text)
-    qemus = list(dict.fromkeys(one for one in emulators if one))
+    qemus = list(dict.fromkeys(emulator for emulator in emulators if emulator))
     if not qemus or None in emulators or any(qemu.kvm for qemu in qemus):
         raise InputError(
             "--cluster runs guests under QEMU's TCG, whose counts are the same on every node: "
@@ -85,7 +81,7 @@ class Cluster:
             self._lonely = now
         self._looked = now
         workers = self._connection.workers
-        problems = [said for one in workers if (said := one.problem())]
+        problems = [said for worker in workers if (said := worker.problem())]
         if not self._nodes.here:
             self._refuse_to_wait(
                 now - self._lonely, problems if len(problems) == len(workers) else []

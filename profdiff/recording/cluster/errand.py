@@ -1,17 +1,93 @@
-"""What travels between the recorder and a node: plain data."""
+"""What travels between the recorder and a node: plain data.
 
+What makes two QEMUs the same: counts belong to one.
+"""
+
+import hashlib
 import re
+import subprocess
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from profdiff.base.errors import InputError
+from profdiff.base.errors import InputError, MissingError
+from profdiff.collectors.architecture import named
+from profdiff.collectors.guest.qemu import Qemu, find_emulator
 from profdiff.collectors.records import Failure
-from profdiff.recording.cluster.emulators import Emulator
+
+_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """One QEMU: its version line, and the hashes of its program and of the firmware that it loads.
+    ``given``: the program that --qemu names."""
+
+    architecture: str
+    given: Path | None
+    version: str
+    program: str
+    firmware: str
+
+    @staticmethod
+    def of(qemu: Qemu, given: Path | None = None) -> "Emulator":
+        """Raises MissingError, OSError."""
+        program, firmware = _digests(qemu)
+        return Emulator(qemu.architecture.name, given, qemu.version, program, firmware)
+
+    def refusal(self, found: "Emulator") -> str | None:
+        """Why what runs under ``found`` does not belong beside what runs under this one."""
+        if found.version != self.version:
+            return f"its QEMU is {found.version!r}, not {self.version!r}"
+        if found.program != self.program:
+            return f"its QEMU is another build of {self.version!r} (sha256 {found.program[:16]})"
+        if found.firmware != self.firmware:
+            return f"the firmware of its QEMU is another one (sha256 {found.firmware[:16]})"
+        return None
+
+
+@cache
+def found_here(wanted: Emulator) -> tuple[Qemu, Emulator]:
+    """This node's QEMU for guests as ``wanted`` has them. Raises MissingError, OSError."""
+    architecture = named(wanted.architecture)
+    if architecture is None:
+        raise MissingError(f"its profdiff knows no {wanted.architecture} guests")
+    qemu = find_emulator(architecture, wanted.given)
+    return qemu, Emulator.of(qemu, wanted.given)
+
+
+def _digests(qemu: Qemu) -> tuple[str, str]:
+    with qemu.program.open("rb") as file:
+        program = hashlib.file_digest(file, "sha256").hexdigest()
+    firmware = hashlib.sha256()
+    paths = [*qemu.firmware, *_folders(qemu.program)]
+    for name in qemu.architecture.firmware:
+        path = next((folder / name for folder in paths if (folder / name).is_file()), None)
+        content = hashlib.sha256(path.read_bytes()).digest() if path else b""
+        firmware.update(name.encode() + b"\0" + content)
+    return program, firmware.hexdigest()
+
+
+def _folders(program: Path) -> Iterable[Path]:
+    """Where this QEMU looks for firmware (qemu -L help)."""
+    try:
+        told = subprocess.run(
+            [str(program), "-L", "help"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_SECONDS,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise MissingError(f"{program} does not answer within {_SECONDS} s") from error
+    return [Path(line) for line in told.stdout.splitlines() if line]
+
 
 # What a run may leave in all, many times what one does.
-_MOST = 1 << 30
+_MAX_BYTES = 1 << 30
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 
 
@@ -86,8 +162,8 @@ def packed(folder: Path, without: set[str]) -> dict[str, bytes]:
         if path.name in without or path.is_symlink() or not path.is_file():
             continue
         total += path.stat().st_size
-        if total > _MOST:
-            raise InputError(f"the run left more than {_MOST >> 20} MiB")
+        if total > _MAX_BYTES:
+            raise InputError(f"the run left more than {_MAX_BYTES >> 20} MiB")
         found[path.name] = zlib.compress(path.read_bytes(), 1)
     return found
 

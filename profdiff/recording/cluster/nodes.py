@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from profdiff.base import units
 from profdiff.base.errors import ProfdiffError, RunError
-from profdiff.collectors.messages import short
+from profdiff.base.terminal import short
 from profdiff.recording.cluster import node
 from profdiff.recording.cluster.errand import Needs, Told
 

@@ -14,12 +14,12 @@ from typing import Any
 
 _DEATH_SECONDS = 60
 # Above any line of ours: three PEM files.
-_MOST = 1 << 16
+_MAX_LINE = 1 << 16
 
 
 def main() -> None:
     """Serve until the recorder is gone."""
-    told = json.loads(sys.stdin.readline(_MOST))
+    told = json.loads(sys.stdin.readline(_MAX_LINE))
     try:
         asyncio.run(_serve(told))
     except (OSError, TimeoutError) as error:

@@ -14,7 +14,7 @@ from profdiff.reports.annotation.head import notes
 from profdiff.reports.annotation.listing import near_executed, titled
 from profdiff.reports.annotation.text import ascii_line
 from profdiff.reports.form import ReportOptions
-from profdiff.session.kinds import KINDS, PartKind
+from profdiff.session.held import KINDS, PartKind
 from profdiff.views.parts.annotation import JointAnnotation, JointLine
 from profdiff.views.record import Counts
 from profdiff.views.results.result import ABSENT

@@ -12,9 +12,9 @@ from profdiff.profile.comparison import Comparison, Side
 from profdiff.reports.charts import words
 from profdiff.reports.charts.bars import KERNEL, LESS, MORE, REST, USER, Panel, Row, draw
 from profdiff.reports.charts.layout import Caption, Chart
-from profdiff.views.profile import marks
-from profdiff.views.profile.functions import functions, select
-from profdiff.views.profile.selection import Selection
+from profdiff.topics.functions import marks
+from profdiff.topics.functions.measure import functions, select
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.results import recording
 
 _TOP, _TOP_OF_MANY = 15, 8

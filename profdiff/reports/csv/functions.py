@@ -1,101 +1,30 @@
 """The function table as CSV: every function, unrounded."""
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Sequence
 
-from profdiff.forms.csv import Line, text, written
-from profdiff.profile.code.classes import CLASSES, instruction_classes
+from profdiff.forms import csv
 from profdiff.profile.comparison import Comparison
-from profdiff.views.profile import functions
-from profdiff.views.profile.calls import calls
-from profdiff.views.profile.selection import Selection
-from profdiff.views.record import Counts, side
+from profdiff.topics.functions import measure, shapes
+from profdiff.topics.functions.measure import Line
+from profdiff.topics.functions.selection import Selection
 
 
-def render(
-    comparisons: Sequence[Comparison], selection: Selection, *, classes: bool = False
-) -> str:
+def render(comparisons: Sequence[Comparison], selection: Selection) -> str:
     """For each metric one line for each function, one for those left out, one for each reason of
-    unresolved addresses: the self columns sum to all of the side that was asked for. ``classes``:
-    with a column for each class of instructions and kernel, blank where that is not known. The step
-    of a kernel is to the one before it; that of the first behind the base is its delta."""
+    unresolved addresses: the self columns sum to all of the side that was asked for."""
     labels = comparisons[0].labels
     sampled = any(comparison.samples is not None for comparison in comparisons)
     called = any(comparison.calls is not None for comparison in comparisons)
-    header = ["metric", "name", "object", "file", "side"]
-    header += [f"self {label}" for label in labels] + [f"total {label}" for label in labels]
-    header += [f"samples {label}" for label in labels] if sampled else []
-    header += [f"calls {label}" for label in labels] if called else []
-    header += [f"delta {label}" for label in labels[1:]]
-    header += [f"step {label}" for _, label in pairwise(labels[1:])]
-    names = CLASSES if classes else ()
-    header += [f"{name} {label}" for name in names for label in labels]
-    alike = [comparison for comparison in comparisons if comparison.labels == labels]
-    return written(
-        header, (row for one in alike for row in _rows(one, selection, sampled, called, names))
-    )
+    tables = []
+    for one in comparisons:
+        figures: dict[str, Callable[[Line, str], int | None]] = {}
+        figures |= {"samples": _samples} if sampled else {}
+        figures |= {"calls": shapes.times_called(one)} if called else {}
+        if one.labels == labels:
+            lines = measure.lines(one, measure.select(one, selection))[:-1]
+            tables.append(shapes.every(one.metric.name, [labels], lines, figures))
+    return csv.tables(tables)
 
 
-def _rows(
-    comparison: Comparison,
-    selection: Selection,
-    sampled: bool,
-    called: bool,
-    names: Sequence[str],
-) -> Iterator[Line]:
-    blank = [""] * len(comparison.labels)
-    steps = list(pairwise(comparison.labels[1:]))
-    rows = functions.select(comparison, selection)
-    by_class = instruction_classes(comparison) if names else None
-    table = functions.table(comparison, rows)
-    counted = calls(comparison, rows.shown)
-
-    def of_classes(functions: Sequence[int]) -> Line:
-        if by_class is None:
-            return [*blank] * len(names)
-        # A class that no recording tells (branches taken) is blank.
-        of = dict(zip(by_class.names, by_class.counts[functions].sum(axis=0).tolist(), strict=True))
-        return [value for name in names for value in of.get(name, blank)]
-
-    def line(
-        name: Sequence[str],
-        self_: Counts,
-        total: Counts | None,
-        *more: Counts | None,
-        functions: Sequence[int] | None = None,
-    ) -> Line:
-        base, *others = self_.values()
-        columns = [total, *([more[0]] if sampled else []), *([more[1]] if called else [])]
-        return [
-            text(comparison.metric.name),
-            *name,
-            *self_.values(),
-            *(cell for one in columns for cell in (blank if one is None else one.values())),
-            *(value - base for value in others),
-            *(self_[label] - self_[before] for before, label in steps),
-            *(blank * len(names) if functions is None else of_classes(functions)),
-        ]
-
-    for number, one in enumerate(table.rows):
-        name = [*map(text, (one.name, one.object, one.file)), one.side]
-        called_ = counted[number].calls if counted else None
-        own = [int(rows.shown[number])]
-        yield line(name, one.self, one.total, one.samples, called_, functions=own)
-    if table.hidden:
-        name = [f"[{table.hidden.functions} not shown]", "", "", selection.side or ""]
-        # Totals overlap: their sum would count what is inlined more than once.
-        hidden = rows.hidden.tolist()
-        yield line(name, table.hidden.self, None, None, None, functions=hidden)
-    first = len(comparison.functions)
-    unnamed = {(one.reason, one.in_kernel): first + n for n, one in enumerate(comparison.unnamed)}
-    for rest in table.unresolved:
-        name = [f"[unresolved: {rest.reason}]", "", "", rest.side]
-        own = [unnamed[rest.reason, rest.side == "kernel"]]
-        yield line(name, rest.self, rest.self, None, None, functions=own)
-    if by_class is not None:
-        # Two lengths executed the same number of instructions there, of other classes.
-        for row in (one for one in by_class.rows(rows.side) if one >= first + len(unnamed)):
-            if by_class.counts[row].any():
-                name = ["[no difference]", "", "", side(bool(by_class.in_kernel[row]))]
-                none = dict.fromkeys(comparison.labels, 0)
-                yield line(name, none, none, None, None, functions=[row])
+def _samples(line: Line, kernel: str) -> int | None:
+    return line.samples[kernel] if line.samples and line.what == "function" else None

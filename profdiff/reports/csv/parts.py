@@ -8,9 +8,9 @@ from profdiff.base.errors import InputError
 from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.forms.csv import Line, text, written
 from profdiff.reports.csv import experiment as csv_experiment
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.parts.functions import JointFunctions, parts_functions
 from profdiff.views.parts.verdicts import FunctionVerdict
-from profdiff.views.profile.selection import Selection
 from profdiff.views.record import Counts
 from profdiff.views.rows.results import result_rows
 

@@ -4,11 +4,11 @@ from profdiff import __version__
 from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.reports.documents import session
 from profdiff.reports.text.parts.report import commands
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.parts import document as parts_document
 from profdiff.views.parts.claim import parts_claim
 from profdiff.views.parts.functions import parts_functions
 from profdiff.views.parts.results import changes, grids
-from profdiff.views.profile.selection import Selection
 
 
 def build(findings: PartsFindings) -> parts_document.JointDocument:

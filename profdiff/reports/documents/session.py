@@ -14,6 +14,7 @@ from profdiff.topics.registry import sections
 from profdiff.views import bisection, document
 from profdiff.views.claims.answered import leading
 from profdiff.views.kernels import built_from, facts
+from profdiff.views.profile.code import code
 from profdiff.views.record import Record
 from profdiff.views.results import experiment, lengths, recording, states
 from profdiff.views.results.heading import heading
@@ -24,20 +25,21 @@ def build(findings: Findings) -> document.Document:
 
     Metrics of a collector that has a result for fewer kernels are left out; the evidence says so.
     """
-    made, session = without_code(findings), findings.session
+    made = _built(findings, of_code=True)
     metrics = [
-        document.with_code(metric, comparison, session)
+        replace(metric, code=code(comparison, findings.session))
         for metric, comparison in zip(made.metrics, shown(findings), strict=True)
     ]
     return replace(made, metrics=metrics)
 
 
 def without_code(findings: Findings) -> document.Document:
-    """As ``build``, but for the classes of instructions and the code of functions, which take as
-    long as all else.
+    """As ``build``, but for the inventory of instructions and the code of functions, which take as
+    long as all else."""
+    return _built(findings, of_code=False)
 
-    Metrics of a collector that has a result for fewer kernels are left out; the evidence says so.
-    """
+
+def _built(findings: Findings, *, of_code: bool) -> document.Document:
     comparisons, manifest = findings.comparisons, findings.manifest
     labels = [kernel.label for kernel in findings.kernels]
     remarks = [*recording.remarks(comparisons, findings.lengths), *states.remarks(findings)]
@@ -70,7 +72,7 @@ def without_code(findings: Findings) -> document.Document:
         runs=document.runs(findings),
         stacks=stacks,
         metrics=metrics,
-        sections=sections(findings),
+        sections=sections(findings, of_code=of_code),
     )
 
 

@@ -13,9 +13,9 @@ from profdiff.reports.page.accesses import RowNumbers
 from profdiff.reports.page.element import element
 from profdiff.reports.page.packed_code import packed
 from profdiff.reports.page.records import EmbeddedCode
+from profdiff.topics.functions.measure import select
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.annotation.making import Annotations
-from profdiff.views.profile.functions import select
-from profdiff.views.profile.selection import Selection
 
 # Functions whose code a page holds, and what all of it may take, in bytes.
 MOST = 200

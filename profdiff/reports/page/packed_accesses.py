@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import get_args
 
 from profdiff.profile.data import naming
-from profdiff.profile.data.functions import Functions
-from profdiff.profile.data.guard import Interval
-from profdiff.profile.data.overlaps import Cause
+from profdiff.profile.data.cells import Functions
+from profdiff.profile.data.guard import Cause, Interval
 from profdiff.profile.data.table import DataRow, FunctionPart
 from profdiff.reports.page.records import AccessGroup, AccessRows, PageAccesses
 from profdiff.views.record import by_label

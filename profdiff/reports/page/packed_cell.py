@@ -38,7 +38,7 @@ class Packer:
         self._known: dict[tuple[Any, ...], list[int]] = {}
 
     def pack(self, built: dict[str, Any]) -> bytes | None:
-        """``PackedCell`` as compressed JSON: all of a cell's ``Page`` but classes and code, without
+        """``PackedCell`` as compressed JSON: all of a cell's ``Page`` but code, without
         its stacks where they have no room; None if the rest has none either."""
         room = min(ROOM, self._left, _MORE * self._left // self._cells)
         self._cells = max(1, self._cells - 1)
@@ -105,7 +105,7 @@ class Packer:
                 if known
                 else None
             )
-        return {**metric, "functions": packed, "classes": None, "code": None}
+        return {**metric, "functions": packed, "code": None}
 
     def _function(self, row: _Row) -> int:
         """The number of a function, which its lines do not contradict."""

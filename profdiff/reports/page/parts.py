@@ -17,11 +17,11 @@ from profdiff.reports.page.records import Joint, PartsTable, Point, page_of
 from profdiff.reports.text.parts import functions as parts_function_table
 from profdiff.reports.text.parts import report
 from profdiff.session import points
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.parts.claim import parts_claim
 from profdiff.views.parts.function_claim import function_sentences
 from profdiff.views.parts.functions import JointFunctions, parts_functions
 from profdiff.views.parts.results import grids
-from profdiff.views.profile.selection import Selection
 
 _FUNCTIONS = 20
 

@@ -15,7 +15,7 @@ from profdiff.reports.documents import session as document
 from profdiff.reports.page.element import compressed
 from profdiff.reports.page.records import Point
 from profdiff.session import points
-from profdiff.session.kinds import ARCHITECTURE, PartKind
+from profdiff.session.held import ARCHITECTURE, PartKind
 from profdiff.session.points import Setting
 from profdiff.views.claims.claim import headlines
 from profdiff.views.document import Document

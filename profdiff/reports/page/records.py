@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field, structs, to_builtins
 
-from profdiff.profile.data.overlaps import Cause
+from profdiff.profile.data.guard import Cause
 from profdiff.reports.page.sharing_records import EmbeddedSharing, PageSharing
 from profdiff.views.atlas import Atlas
 from profdiff.views.blame import Blame

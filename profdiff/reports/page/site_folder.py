@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from profdiff.base import bounded
+from profdiff.base.atomic import exchange
 from profdiff.base.errors import InputError, told
-from profdiff.base.replaced import exchange
 from profdiff.base.temporary import temporary_folder
 from profdiff.session.held import refuse_recorded
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from profdiff.base.errors import InputError, SessionError
-from profdiff.base.forked import made_in_order
+from profdiff.base.processes import made_in_order
 from profdiff.evidence.findings import Findings, choose
 from profdiff.evidence.results import Results
 from profdiff.profile import session_facts

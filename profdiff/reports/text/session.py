@@ -10,9 +10,10 @@ from profdiff.forms.columns import MIN_WIDTH, Block
 from profdiff.forms.numbers import Numbers
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.sharing.recorded import has_lines
-from profdiff.reports.text import calls, code, experiment, steps
-from profdiff.reports.text import classes as class_tables
-from profdiff.reports.text import functions as function_tables
+from profdiff.reports.text import experiment, steps
+from profdiff.topics.functions import marks, measure
+from profdiff.topics.functions import shapes as functions
+from profdiff.topics.functions.selection import Selection
 from profdiff.topics.idle.shapes import comparison_tables
 from profdiff.topics.registry import TOPICS
 from profdiff.views.bisection import sentences
@@ -21,8 +22,6 @@ from profdiff.views.claims.answered import leading
 from profdiff.views.claims.claim import claim
 from profdiff.views.kernels import built_from, state
 from profdiff.views.kernels.facts import grouped_summaries
-from profdiff.views.profile import functions, marks
-from profdiff.views.profile.selection import Selection
 from profdiff.views.record import Side
 from profdiff.views.results import recording, states
 
@@ -39,12 +38,11 @@ def render(
     width: int,
     per_op: bool | None = None,
     ratios: bool = False,
-    classes: bool = False,
 ) -> str:
     """The whole text, at most ``width`` columns (from ``MIN_WIDTH``).
 
     ``per_op``: counts per operation; None means where ops are known. ``ratios``: changes as how
-    many times the base, not in percent. ``classes``: with the tables of instruction classes.
+    many times the base, not in percent.
     """
     width = max(width, MIN_WIDTH)
     parts = _head(findings, selection, width)
@@ -53,7 +51,7 @@ def render(
         parts.pop()
     shown = _topic("traces", findings, width, per_op, ratios)
     shown += _topic("probes", findings, width, per_op, ratios)
-    shown += tables(findings, selection, width=width, per_op=per_op, ratios=ratios, classes=classes)
+    shown += tables(findings, selection, width=width, per_op=per_op, ratios=ratios)
     for block in shown:
         parts += ["", *(units.wrap(block, width) if isinstance(block, str) else block.lines)]
     parts += ["", *_recording(findings, width)]
@@ -70,7 +68,6 @@ def tables(
     width: int,
     per_op: bool | None = None,
     ratios: bool = False,
-    classes: bool = False,
 ) -> list[Block | str]:
     """The function tables alone, and paragraphs that say what their columns mean."""
     width = max(width, MIN_WIDTH)
@@ -80,8 +77,9 @@ def tables(
         group = list(members)
         first = group[0]
         if first.metric.exact:
-            rows = functions.select(first, selection)
-            blocks = function_tables.exact(first, rows, numbers, width)
+            rows = measure.select(first, selection)
+            table = functions.exact(first, rows)
+            blocks = shapes.with_legend(table, width, per_op, ratios, advise=True)
             parts += [
                 *blocks,
                 _notes(
@@ -92,19 +90,17 @@ def tables(
                 ),
             ]
             parts += steps.render(first, selection.side, numbers, width, selection.top)
-            parts += calls.render(first, rows, numbers, width)
+            if called := functions.call_table(first, rows, numbers.ops):
+                parts += shapes.with_legend(called, width, per_op, ratios)
             parts += shapes.blocks(comparison_tables(first), width, per_op, ratios)
-            if classes:
-                parts += class_tables.render(first, rows, numbers, width)
-                parts += code.render(first, findings.session, rows, width)
             continue
         beside = marks.instructions_of(group)
         for one in group:
             if one is not beside:
-                rows, work = functions.select(one, selection), beside if one is first else None
-                parts += function_tables.sampled(one, rows, work, numbers, width)
+                rows, work = measure.select(one, selection), beside if one is first else None
+                table = functions.sampled(one, rows, work)
+                parts += shapes.with_legend(table, width, per_op, ratios, advise=True)
         parts += [f"{_relative(first, numbers)}."] if len(first.labels) > 1 else []
-        parts += [class_tables.SAMPLED] if classes else []
     return parts
 
 
@@ -200,9 +196,9 @@ def _notes(comparison: Comparison, numbers: Numbers, shown: set[str], side: Side
     text = _relative(comparison, numbers)
     if "share" in shown:
         text += "; share: part of the whole delta"
-    if function_tables.ran_beside(comparison, side):
+    if functions.ran_outside(comparison, side):
         what = "in interrupts and threads of the kernel, which the sum leaves out"
-        text += f"; {function_tables.BESIDE}: {what}"
+        text += f"; {functions.OUTSIDE}: {what}"
     if "verdict" in shown:
         text += (
             "; verdict: from the boots of both kernels, corrected for the number of functions (-: "

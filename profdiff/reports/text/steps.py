@@ -4,7 +4,7 @@ from profdiff.base import units
 from profdiff.forms.columns import Block, Column, draw
 from profdiff.forms.numbers import Numbers
 from profdiff.profile.comparison import Comparison
-from profdiff.reports.text.functions import one_boot
+from profdiff.topics.functions.shapes import one_boot
 from profdiff.views.profile.steps import Step, StepFunction, steps
 from profdiff.views.record import Side
 

@@ -9,7 +9,7 @@ from profdiff.base import units
 from profdiff.evidence.sharing import Reads, SharingRow, SharingTable
 from profdiff.evidence.statistics.rule import Verdict
 from profdiff.profile.data import naming
-from profdiff.profile.function_title import title
+from profdiff.profile.function_identity import title
 from profdiff.profile.sharing.locks import Lock
 from profdiff.profile.sharing.names import Name
 from profdiff.profile.sharing.runs import chosen, lines_at, nearest

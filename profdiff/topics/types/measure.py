@@ -8,15 +8,13 @@ from profdiff.base.errors import InputError
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics.rule import Verdict
-from profdiff.profile.code.classes import class_names
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.data import naming
-from profdiff.profile.data.functions import Functions
+from profdiff.profile.data.cells import Functions
 from profdiff.profile.data.keys import Group
-from profdiff.profile.data.known import NOT_EXACT
 from profdiff.profile.data.pairing import By
-from profdiff.profile.data.table import DataRow, DataTable, FunctionPart
-from profdiff.profile.function_title import title
+from profdiff.profile.data.table import NOT_EXACT, DataRow, DataTable, FunctionPart
+from profdiff.profile.function_identity import title
 
 
 class Accesses(NamedTuple):
@@ -33,7 +31,7 @@ class Accesses(NamedTuple):
     def of(findings: Findings, by: By = "field", *, fold_folios: bool = False) -> "Accesses":
         """Those of exact counts. ``fold_folios``: as of ``DataTable``. Raises InputError where
         accesses are not known, SessionError where what is kept is damaged."""
-        comparison = next((one for one in findings.comparisons if class_names(one)), None)
+        comparison = findings.exact
         if comparison is None:
             raise InputError(NOT_EXACT)
         table = DataTable.of(comparison, findings.session, fold_folios=fold_folios)

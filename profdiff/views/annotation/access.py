@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from profdiff.profile.code.kernel_functions import KernelFunctions
 from profdiff.profile.data import naming
-from profdiff.profile.data.named import NamedAccess, Names
+from profdiff.profile.data.naming import NamedAccess, Names
 from profdiff.views.record import Record
 
 Kind = Literal[

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.profile.code.function import FunctionCode
-from profdiff.sources.matched_lines import moved_lines
+from profdiff.sources.moves import moved_lines
 
 
 class SourceTree(Protocol):

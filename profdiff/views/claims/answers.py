@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from profdiff.base import units
 from profdiff.profile.comparison import Comparison
-from profdiff.views.profile.marks import Deltas
+from profdiff.topics.functions.marks import Deltas
 from profdiff.views.profile.seat import Seat, seats
 from profdiff.views.record import Record, Side
 

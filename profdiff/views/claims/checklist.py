@@ -14,7 +14,7 @@ from profdiff.base import guest_clock, units
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import is_time
 from profdiff.session.points import Setting
-from profdiff.session.told import MITIGATION
+from profdiff.session.state import MITIGATION
 from profdiff.views.bisection import cited
 from profdiff.views.kernels import state
 from profdiff.views.kernels.machine import Machine, machine

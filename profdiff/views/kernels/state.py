@@ -6,8 +6,7 @@ from typing import Literal
 
 from profdiff.base import units
 from profdiff.session.points import Setting
-from profdiff.session.state import PointState, Shift, State
-from profdiff.session.told import MITIGATION, SYSTEM_CALL, THP
+from profdiff.session.state import MITIGATION, SYSTEM_CALL, THP, PointState, Shift, State
 from profdiff.views.record import Record
 
 _LONGEST = 60

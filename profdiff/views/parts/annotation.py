@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
-from profdiff.session.kinds import KindName
+from profdiff.session.held import KindName
 from profdiff.views.annotation.records import Annotation, Line
 from profdiff.views.record import Counts, Record, schema_of
 

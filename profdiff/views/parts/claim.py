@@ -9,7 +9,7 @@ from profdiff.base import units
 from profdiff.evidence.iterations import Iterated
 from profdiff.evidence.parts.results import PartsMetric, PartsResults, PartsSetting
 from profdiff.evidence.statistics import Estimate, Verdict
-from profdiff.session.kinds import PartKind
+from profdiff.session.held import PartKind
 from profdiff.views.record import Record
 from profdiff.views.results import result
 from profdiff.views.results.result import Delta

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
-from profdiff.session.kinds import KindName
+from profdiff.session.held import KindName
 from profdiff.views.document import Document
 from profdiff.views.parts.functions import JointFunctions
 from profdiff.views.parts.results import JointChange, JointTable

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.function_identity import Function, match
-from profdiff.profile.function_title import title
-from profdiff.session.kinds import COMPILER
+from profdiff.profile.function_identity import Function, match, title
+from profdiff.session.held import COMPILER
+from profdiff.topics.functions.measure import Unresolved, select, unresolved
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.parts.verdicts import FunctionVerdict, KernelExtents, extents, verdicts
-from profdiff.views.profile.functions import Unresolved, select, unresolved
-from profdiff.views.profile.selection import Selection
 from profdiff.views.record import Counts, Record, Side, counts, side
 
 Number = Annotated[int, Meta(ge=0)]

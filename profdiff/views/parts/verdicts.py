@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from profdiff.evidence.function_verdicts import function_verdicts
 from profdiff.evidence.statistics import Rule, Verdict
 from profdiff.profile.comparison import Comparison
-from profdiff.views.profile import marks
+from profdiff.topics.functions import marks
 from profdiff.views.record import Record
 
 # all, some, one: in one direction under as many parts; opposed: more under some, less under others;

@@ -1,15 +1,10 @@
 """How much code functions have, and whether they ran inlined."""
 
-from typing import Literal
-
 from profdiff.profile.code.classes import class_names
-from profdiff.profile.code.size import code_sizes
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.inlining import Inlining, inlining
+from profdiff.profile.inline_sites import code_sizes, inlining
 from profdiff.session.session import Session
 from profdiff.views.record import Record, by_label
-
-Way = Literal["called", "inlined", "both", "not executed", "unknown"]
 
 
 class Code(Record, frozen=True):
@@ -33,13 +28,3 @@ def code(comparison: Comparison, session: Session | None) -> Code | None:
         copies=by_label(labels, ran.copies.T.tolist()),
         called=by_label(labels, ran.called.T.tolist()),
     )
-
-
-def way(found: Inlining, function: int, kernel: int) -> Way:
-    """How a function ran."""
-    if not found.known[kernel]:
-        return "unknown"
-    copies, called = found.copies[function, kernel], found.called[function, kernel]
-    if called:
-        return "both" if copies else "called"
-    return "inlined" if copies else "not executed"

@@ -10,8 +10,8 @@ from profdiff.evidence.results import Results
 from profdiff.evidence.same_code import same_code
 from profdiff.evidence.statistics import Verdict
 from profdiff.profile.comparison import Comparison
-from profdiff.views.profile import functions
-from profdiff.views.profile.functions import Function
+from profdiff.topics.functions import measure
+from profdiff.topics.functions.measure import Function
 from profdiff.views.record import Counts, Record, Side
 
 _DOUBTS = {Verdict.DEPENDS: "depends on state", Verdict.UNSURE: "unsure: it may be chance"}
@@ -101,7 +101,7 @@ def _step(
     differ: list[int] = np.flatnonzero(delta).tolist()
     differ.sort(key=lambda n: (-abs(int(delta[n])), names[n]))
     shown = differ[:top]
-    found = functions.functions(comparison, rows[np.array(shown, np.int64)])
+    found = measure.functions(comparison, rows[np.array(shown, np.int64)])
     labels = comparison.labels
     verdict = judged.get(labels[at])
     notes = [_DOUBTS[verdict]] if verdict in _DOUBTS else []

@@ -3,14 +3,17 @@
 from collections.abc import Sequence
 
 from profdiff import __version__
-from profdiff.base.cache_line import LINE
 from profdiff.base.errors import InputError
+from profdiff.base.units import LINE
 from profdiff.evidence.findings import Findings
-from profdiff.profile.code.classes import class_names
-from profdiff.profile.data_layout.accessed import accessed
-from profdiff.profile.data_layout.type_fields import FieldPlace
-from profdiff.profile.data_layout.types import AccessedField, AccessedType, accessed_types
-from profdiff.profile.data_layout.variables import (
+from profdiff.profile.data.type_layout import (
+    AccessedField,
+    AccessedType,
+    FieldPlace,
+    accessed,
+    accessed_types,
+)
+from profdiff.profile.data.variable_layout import (
     AccessedVariable,
     PlacedVariable,
     accessed_variables,
@@ -22,7 +25,7 @@ from profdiff.views.recorded_layout import records
 
 def recorded_layout(findings: Findings) -> records.RecordedLayout:
     """At a setting, everything. Raises InputError where nothing tells which instructions ran."""
-    comparison = next((one for one in findings.comparisons if class_names(one)), None)
+    comparison = findings.exact
     if comparison is None:
         raise InputError(
             "--layout needs exact counts, which tell what each instruction did: record with "

@@ -6,7 +6,7 @@ import numpy as np
 
 from profdiff.base.errors import InputError
 from profdiff.profile.comparison import Comparison
-from profdiff.views.profile.calls import calls
+from profdiff.topics.functions.measure import calls
 from profdiff.views.record import Record, Side, side
 
 

@@ -1,11 +1,13 @@
 """Functions as rows: what each costs on each kernel."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import cast
 
 import numpy as np
 
 from profdiff.profile.comparison import Comparison
-from profdiff.views.profile.functions import Function, functions, unresolved
+from profdiff.topics.functions.measure import Rows, lines
+from profdiff.topics.functions.shapes import times_called
 from profdiff.views.record import Record, Side
 
 
@@ -36,60 +38,29 @@ class FunctionRow(Record, frozen=True):
 def function_rows(comparison: Comparison) -> Iterator[FunctionRow]:
     """All functions, of each all kernels, the base first; and what has no function. The sum of
     ``self`` of a kernel is its total."""
-    base = comparison.labels[0]
-    called = _called(comparison)
-    every = functions(comparison, np.arange(len(comparison.functions)))
-    for one, calls in zip(every, called, strict=True):
-        for label, count in zip(comparison.labels, calls, strict=True):
+    base, called = comparison.labels[0], times_called(comparison)
+    numbers = np.arange(len(comparison.functions))
+    rows = Rows(numbers, numbers[:0], None)
+    for line in lines(comparison, rows)[:-1]:
+        is_function = line.what == "function"
+        for kernel, label in enumerate(comparison.labels):
+            own, samples = line.self[label], line.samples[label] if line.samples else None
             yield FunctionRow(
                 metric=comparison.metric.name,
                 unit=comparison.metric.unit,
                 kernel=label,
-                function=one.name,
-                object=one.object,
-                file=one.file,
-                line=one.line[label] or None,
-                side=one.side,
-                reason=None,
-                self=one.self[label],
-                total=one.total[label],
-                delta=None if label == base else one.self[label] - one.self[base],
-                samples=_samples(one, label),
-                calls=count,
-            )
-    for rest in unresolved(comparison):
-        for label, own in rest.self.items():
-            yield FunctionRow(
-                metric=comparison.metric.name,
-                unit=comparison.metric.unit,
-                kernel=label,
-                function=None,
-                object="",
-                file="",
-                line=None,
-                side=rest.side,
-                reason=rest.reason,
+                function=line.name if is_function else None,
+                object=line.object,
+                file=line.file,
+                line=int(comparison.lines[line.numbers[0], kernel]) or None
+                if is_function
+                else None,
+                side=cast("Side", line.side),
+                reason=line.reason,
                 self=own,
-                total=own,
-                delta=None if label == base else own - rest.self[base],
-                samples=None,
-                calls=None,
+                total=line.total[label],
+                delta=None if label == base else own - line.self[base],
+                # Folded stacks have counts, and do not say from how many samples.
+                samples=None if own and not samples else samples,
+                calls=called(line, label),
             )
-
-
-def _samples(one: Function, label: str) -> int | None:
-    """Folded stacks have counts, and do not say from how many samples."""
-    told = None if one.samples is None else one.samples[label]
-    return told or (None if one.self[label] else told)
-
-
-def _called(comparison: Comparison) -> Sequence[Sequence[int | None]]:
-    """How often each function was called, by kernel."""
-    rows, kernels = len(comparison.functions), len(comparison.labels)
-    if comparison.calls is None:
-        return [[None] * kernels] * rows
-    every = rows + len(comparison.unnamed)
-    found: list[list[int | None]] = comparison.stacks.self_by_function(comparison.calls, every)[
-        :rows
-    ].tolist()
-    return found

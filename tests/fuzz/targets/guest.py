@@ -12,10 +12,10 @@ from fuzz.mutation import integer, mutate
 from fuzz.structured import gzipped, in_gzip
 from fuzz.target import Mutation, Target
 from profdiff.collectors.guest.archive import ArchiveError, receive
-from profdiff.collectors.guest.channel import MEMBERS, GuestChannel
+from profdiff.collectors.guest.delivery import MEMBERS, GuestChannel
 from profdiff.collectors.guest.result import Left, take_files
 from profdiff.collectors.perf.entry import Perf
-from profdiff.collectors.timed.entry import Timed
+from profdiff.collectors.timed import Timed
 from profdiff.collectors.workload.usage import parse_usage
 
 _MEMBERS = {**MEMBERS, **Perf().leaves}

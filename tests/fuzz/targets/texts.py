@@ -10,7 +10,7 @@ from fuzz.structured import in_json, in_lines
 from fuzz.target import Target
 from profdiff.base.errors import InputError
 from profdiff.collectors.machine.environment import Environment
-from profdiff.collectors.perf.rights import has_pmu
+from profdiff.collectors.perf.programs import has_pmu
 from profdiff.collectors.workload.metrics import FORMATS, Wanted, read
 from profdiff.collectors.workload.metrics.formats import PATTERN, readings
 from profdiff.symbolization._native import SymbolRanges

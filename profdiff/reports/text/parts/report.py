@@ -11,15 +11,15 @@ from profdiff.evidence.parts.results import PartsResults, PartsSetting
 from profdiff.forms import columns as table
 from profdiff.forms.columns import MIN_WIDTH, Block, Column
 from profdiff.reports.text.parts import functions
-from profdiff.session.kinds import PartKind
+from profdiff.session.held import PartKind
 from profdiff.session.parts import Parts
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.alike import alike
 from profdiff.views.kernels import built_from, state
 from profdiff.views.parts.claim import parts_claim
 from profdiff.views.parts.function_claim import function_sentences, under
 from profdiff.views.parts.functions import JointFunctions, parts_functions
 from profdiff.views.parts.results import PartsGrid, grids
-from profdiff.views.profile.selection import Selection
 from profdiff.views.results import recording
 from profdiff.views.results.result import ABSENT
 

@@ -1,1 +1,0 @@
-"""The contention collector: counts while vCPUs take turns at random places, a model."""

@@ -1,1 +1,0 @@
-"""The timed collector: the workload alone, its times and the metrics that it prints."""

@@ -1,0 +1,1 @@
+"""What kind of instructions ran, how often each: returns, locked instructions, jumps taken."""

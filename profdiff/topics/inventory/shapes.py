@@ -1,0 +1,166 @@
+"""What is shown of the inventory: a table of items, and one of what functions do of each.
+``docs/inventory.md`` explains it."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from profdiff.base import units
+from profdiff.evidence.difference import Difference
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.statistics import Verdict
+from profdiff.profile.inline_sites import code_sizes, inlining
+from profdiff.session.session import Session
+from profdiff.shapes.table import Note, Section, Table, by_kernel, of_row, tabulate
+from profdiff.topics.inventory.measure import Inventory, ItemRow
+from profdiff.topics.inventory.sentences import sentences
+
+# Functions of each item that readers see.
+_FUNCTIONS = 3
+_CODE = (
+    "Code: bytes with what is inlined, in functions that ran; inlined N: in N places; both: also "
+    "called by itself."
+)
+_LEGEND = (
+    "Items count executed instructions, of all functions or of a function itself. An instruction "
+    "can be of several items or of none: they do not add up to the instructions."
+)
+
+
+def section(findings: Findings) -> Section:
+    """Raises InputError where nothing is known."""
+    inventory = Inventory(findings)
+    return Section(
+        name="inventory",
+        title="Inventory",
+        sentences=sentences(inventory),
+        tables=[items(inventory), _functions(inventory), _code(inventory, findings.session)],
+        notes=_notes(inventory),
+    )
+
+
+def items(inventory: Inventory) -> Table:
+    """Those of all functions; programs see those of each side, too."""
+    rows = inventory.rows
+    return _table(
+        inventory,
+        [
+            of_row("meaning", "name", lambda row: row.item.about, title="what it does", spare=3),
+            of_row("function", "name", inventory.most, title="most in", spare=1),
+        ],
+        name="inventory",
+        title="inventory",
+        rows=[row for row in rows if any(row.counts)],
+        hidden=[*(row for row in rows if not any(row.counts)), *inventory.sides],
+        names=1,
+    )
+
+
+def _functions(inventory: Inventory) -> Table:
+    shown: list[ItemRow] = []
+    hidden: list[ItemRow] = []
+    for rows in inventory.functions.values():
+        # The largest differences come first.
+        large = sum(map(inventory.is_large, rows[:_FUNCTIONS]))
+        shown += rows[:large]
+        hidden += rows[large:]
+    return _table(
+        inventory,
+        [
+            of_row("function", "name", lambda row: inventory.name(row.function)),
+            of_row("number", "detail", lambda row: row.function),
+        ],
+        name="inventory-functions",
+        title=f"functions in which items {'differ' if len(inventory.labels) > 1 else 'ran'} most",
+        rows=shown,
+        hidden=hidden,
+        limit="top",
+        names=1,
+    )
+
+
+def _table(inventory: Inventory, columns: Sequence[Any], **about: Any) -> Table:
+    labels = inventory.labels
+    number = {label: at for at, label in enumerate(labels)}
+
+    def difference(row: ItemRow, label: str) -> Difference | None:
+        return row.changes[number[label] - 1]
+
+    counted = by_kernel(labels, lambda row, label: row.counts[number[label]], difference)
+    return tabulate(
+        [
+            *counted,
+            of_row("item", "name", lambda row: row.item.name),
+            *columns,
+            of_row("side", "detail", lambda row: row.side or "both"),
+            of_row("costly", "detail", lambda row: row.item.costly),
+        ],
+        kernels=labels,
+        ops=inventory.comparison.ops,
+        **about,
+    )
+
+
+class _Code(NamedTuple):
+    """The bytes of a function's code by kernel, None where they are not known, and how it ran."""
+
+    function: str
+    size: Sequence[int | None]
+    ran: Sequence[str]
+
+    @property
+    def differs(self) -> bool:
+        return len({*self.size}) > 1 or len({*self.ran}) > 1
+
+
+def _code(inventory: Inventory, session: Session | None) -> Table:
+    """How large functions are, and whether they ran inlined; of several kernels, readers see those
+    that differ."""
+    comparison, labels = inventory.comparison, inventory.labels
+    number = {label: at for at, label in enumerate(labels)}
+    sizes, ran = code_sizes(comparison, session, kept=True), inlining(comparison)
+    rows = [
+        _Code(
+            inventory.name(row),
+            [size or None for size in sizes.size[row].tolist()],
+            [ran.way(row, kernel) for kernel in range(len(labels))],
+        )
+        for row in np.argsort(-sizes.size.max(axis=1), kind="stable").tolist()
+    ]
+
+    def difference(row: _Code, label: str) -> Difference | None:
+        base, other = row.size[0], row.size[number[label]]
+        if base is None or other is None:
+            return None
+        return Difference(other - base, other - base, other - base, Verdict.EXACT)
+
+    missing = [f"{label}: {why}" for label, why in zip(labels, sizes.missing, strict=True) if why]
+    return tabulate(
+        [
+            *by_kernel(labels, lambda row, label: row.size[number[label]], difference),
+            of_row("function", "name", lambda row: row.function),
+            of_row("ran", "name", lambda row: " -> ".join(dict.fromkeys(row.ran))),
+        ],
+        name="inventory-code",
+        title="code of functions in bytes" + (", where it differs" if len(labels) > 1 else ""),
+        kernels=labels,
+        ops=None,
+        rows=[row for row in rows if row.differs or len(labels) == 1],
+        hidden=[row for row in rows if not row.differs and len(labels) > 1],
+        legend=[Note(_CODE), *(Note(f"Not known, {one}.") for one in missing)],
+        folded=True,
+        limit="top",
+        names=1,
+    )
+
+
+def _notes(inventory: Inventory) -> list[str]:
+    absent = [row.item.name for row in inventory.rows if not any(row.counts)]
+    notes = [f"These did not run on any kernel: {', '.join(absent)}."] if absent else []
+    if inventory.unknown:
+        notes.append(f"The recordings do not tell {units.listed(inventory.unknown)}.")
+    if any(inventory.unseen.values()):
+        told = ", ".join(f"{count:,} ({label})" for label, count in inventory.unseen.items())
+        notes.append(f"Instructions in no item, since their bytes were not recorded: {told}.")
+    return [" ".join([_LEGEND, *notes])]
