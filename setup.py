@@ -1,5 +1,5 @@
-"""What setup.cfg cannot say: a source archive holds what git has, and a wheel brings the guest's
-agent, so that who records from it needs no compiler."""
+"""What setup.cfg cannot say: a source archive holds what git has, and a wheel brings the static
+programs, so that who records from it needs no compiler."""
 
 import gzip
 import os
@@ -15,16 +15,16 @@ from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
 _COMPILE = """
-import sys
-from pathlib import Path
 from profdiff.base.errors import ProfdiffError
-from profdiff.collectors.architecture import ARCHITECTURES
-from profdiff.collectors.guest.agent import compile_agent
-for one in ARCHITECTURES:
-    try:
-        compile_agent(Path(sys.argv[1], f"agent-{one.name}"), one)
-    except ProfdiffError as error:
-        print(f"{one.told}'s agent is left out, the first recording compiles it: {error}")
+from profdiff.collectors.calibration import CALIBRATE
+from profdiff.collectors.guest.agent import AGENT
+for program in (AGENT, CALIBRATE):
+    for architecture in program.architectures:
+        try:
+            program.compile(program.place(architecture), architecture)
+        except ProfdiffError as error:
+            told = f"{program.told} for {architecture.told}"
+            print(f"{told} is left out, the first use compiles it: {error}")
 """
 # All that git has here or would take.
 _LISTED = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
@@ -35,11 +35,10 @@ class _BuildPy(build_py):
         super().run()
         if self.editable_mode:
             return
-        folder = Path(self.build_lib, "profdiff/collectors/guest/agent").absolute()
         # The modules as they are installed.
         environment = {**os.environ, "PYTHONPATH": str(Path(self.build_lib).absolute())}
         # Byte code that they leave would go into the wheel.
-        command = [sys.executable, "-B", "-P", "-c", _COMPILE, folder]
+        command = [sys.executable, "-B", "-P", "-c", _COMPILE]
         subprocess.run(command, env=environment, check=False)
 
 

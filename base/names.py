@@ -93,6 +93,11 @@ def did_you_mean(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
     return f"did you mean {' or '.join(said[one] for one in near)}?" if near else ""
 
 
+def suggesting(message: str, name: str, known: Iterable[str]) -> str:
+    """``message; did you mean A?``, or the message alone."""
+    return "; ".join(filter(None, [message, did_you_mean(name, known)]))
+
+
 def meant_file(path: Path) -> str:
     """As ``did_you_mean``, of what is in the folder of a ``path`` that is not there. Raises
     OSError."""

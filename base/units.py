@@ -116,6 +116,11 @@ def _duration(seconds: float) -> tuple[str, str]:
     return f"{seconds / 3600:.1f}", "h"
 
 
+def cycles(value: float) -> str:
+    """Measured cycles: ``4.2``, ``24``, ``7,040``."""
+    return rounded(value) if value >= 9.95 else f"{value:.1f}"
+
+
 def file_size(value: float) -> str:
     """Bytes in words: ``34 MB``, ``1.2 GB``."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):

@@ -12,7 +12,7 @@ from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors import records
 from profdiff.collectors.architecture import host
 from profdiff.collectors.collector import Collector, Options
-from profdiff.collectors.guest.agent import agent
+from profdiff.collectors.guest.agent import AGENT
 from profdiff.collectors.guest.boot import NO_VARIATION, Boot, Variation, VariedState
 from profdiff.collectors.guest.delivery import MEMBERS, Delivery, room_for
 from profdiff.collectors.guest.initramfs import (
@@ -190,7 +190,7 @@ class Recorder:
         files = {name: (resources / name).read_bytes() for name in _MACHINE_SCRIPTS}
         command, programs = workload_there(address, self.workload, job.argv)
         if self.collector.uses_agent:
-            programs["agent"] = agent(host())
+            programs["agent"] = AGENT.find(host())
         run = MachineRun(
             address,
             script="machine.sh",

@@ -120,6 +120,7 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
         "mcp": [([], "profdiff mcp needs mcp")],
         "import": [([*folded, "-o", "imported.profdiff"], "")],
         "diff": [([*folded, *asked(FORMS, "diff", "session")], "")],
+        "calibrate": [(["-o", "prices.json"], "")],
         "doctor": [([], "")],
         "kernel": [
             (["add", "old", "/kernels/v6.12.107"], ""),

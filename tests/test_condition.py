@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profdiff.base.errors import InputError
+from profdiff.checks.names import CODE, check_names
 from profdiff.evidence.conditions.condition import (
     Condition,
     Judgement,
@@ -15,7 +16,6 @@ from profdiff.evidence.conditions.condition import (
     Outcome,
     exit_status,
 )
-from profdiff.evidence.conditions.names import CODE, check_names
 
 NAN = math.nan
 NAMES = st.text(st.characters(exclude_characters='"'), min_size=1, max_size=30).filter(
@@ -167,7 +167,7 @@ def test_names_that_nobody_measured() -> None:
         ("locked:mian > +0", "mean 'main'"),
         ("locked:total:main > +0", "write locked:main"),
         ("locked:main changed", r"write it like 'locked:main > \+0'"),
-        ("taken > +0", "no 'taken' branches were recorded"),
+        ("taken > +0", "the recording does not tell 'taken'"),
         ("size > +10%", "write size:FUNCTION"),
         ("size:kernel > +10%", "write size:FUNCTION"),
         ("size:main > +3/op", "in bytes"),

@@ -18,9 +18,10 @@ ROOMS = [
     ["session"],
     ["profile"],
     ["evidence", "recording"],
-    ["bisection"],
     ["shapes"],
     ["topics", "forms"],
+    ["checks"],
+    ["bisection"],
     ["views"],
     ["reports"],
     ["mail"],
@@ -96,7 +97,7 @@ def test_modules_that_are_loaded_by_name_are_seen() -> None:
     ("call", "expected"),
     [
         ("import_module('profdiff.cli')", {("cli",)}),
-        ("importlib.import_module(f'profdiff.session.kin{x}')", {("session", "kinds")}),
+        ("importlib.import_module(f'profdiff.session.hel{x}')", {("session", "held")}),
         ("import_module('numpy')", set()),
     ],
 )

@@ -23,6 +23,7 @@ from made_repository import Made
 from support import EXAMPLE, ROOT, SHARED, need_kernel, need_program, profdiff
 
 from profdiff.collectors.architecture import ARCHITECTURES
+from profdiff.collectors.calibration import CALIBRATE
 from profdiff.collectors.guest.initramfs import guest_resources
 from profdiff.collectors.kernels.apt import MIRROR
 from profdiff.commands import COMMANDS
@@ -90,6 +91,8 @@ def test_the_wheel_has_every_file_of_the_tree(built: Path) -> None:
         modules = tomllib.load(file)["tool"]["setuptools-rust"]["ext-modules"]
     wanted |= {one["target"].replace(".", "/") + ".abi3.so" for one in modules}
     wanted |= {f"profdiff/collectors/guest/agent/agent-{one.name}" for one in ARCHITECTURES}
+    calibrate = "profdiff/collectors/calibration/calibrate"
+    wanted |= {f"{calibrate}-{one.name}" for one in CALIBRATE.architectures}
     assert {name for name in names if name.startswith("profdiff/")} == wanted
     others = {name.partition("/")[2] for name in names if not name.startswith("profdiff/")}
     assert {"licenses/LICENSE", "licenses/NOTICES"} <= others

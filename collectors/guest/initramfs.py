@@ -19,7 +19,7 @@ from profdiff.base.atomic import open_atomic
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.architecture import Architecture
-from profdiff.collectors.guest.agent import agent
+from profdiff.collectors.guest.agent import AGENT
 from profdiff.collectors.kernels.apt import Apt
 from profdiff.collectors.programs import find_program
 from profdiff.collectors.workload.elf import read_elf
@@ -57,7 +57,7 @@ def _is_static(program: Path, *_: int) -> bool:
 def own_files(architecture: Architecture) -> list[GuestFile]:
     """The guest's own programs, whose instructions may be part of a window over a whole command."""
     busybox = static_busybox() if architecture.is_host else foreign_busybox(architecture)
-    programs = {BUSYBOX_GUEST_PATH: busybox, AGENT_GUEST_PATH: agent(architecture)}
+    programs = {BUSYBOX_GUEST_PATH: busybox, AGENT_GUEST_PATH: AGENT.find(architecture)}
     return [
         GuestFile(program, path, executable=True, is_code=True)
         for path, program in programs.items()

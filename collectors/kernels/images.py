@@ -1,4 +1,4 @@
-"""Kernel images that are no ELF files: build ids in one that holds the kernel as it lies in memory
+"""Kernel images that are not ELF files: build ids in one that holds the kernel as it lies in memory
 (the kernel's own note, and the notes of its vDSOs), and arm64 images that unpack themselves under
 EFI (CONFIG_EFI_ZBOOT). QEMU 7.2 cannot boot these, but what is packed in them is an ordinary image.
 """

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from profdiff.base.errors import InputError, UndecidedError, told
 
 if TYPE_CHECKING:
+    from profdiff.checks.judging import Found
     from profdiff.evidence.conditions.condition import Condition, Judgement
-    from profdiff.evidence.conditions.judging import Found
     from profdiff.session.held import PartKind
     from profdiff.session.opened import Opened
     from profdiff.session.parts import Parts
@@ -23,8 +23,8 @@ def judged(
 ) -> "list[Judgement]":
     """Every condition on the kernels ``labels``, or on all but the base: at one setting, or at all.
     Raises InputError for what cannot be asked, UndecidedError where the recording cannot tell."""
-    from profdiff.evidence.conditions.judging import judge
-    from profdiff.evidence.suite.judging import judge_suite
+    from profdiff.checks.judging import judge
+    from profdiff.checks.suite import judge_suite
     from profdiff.session.suite import Suite
 
     if isinstance(recording, Suite):

@@ -10,14 +10,14 @@ from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.base.metric import INSTRUCTIONS
 from profdiff.bisection.git_bisect import Mark
+from profdiff.checks.judging import judge
+from profdiff.checks.names import LINES, SIZE
 from profdiff.evidence.conditions.condition import (
     WITHOUT_BOUND,
     Condition,
     Judgement,
     Outcome,
 )
-from profdiff.evidence.conditions.judging import judge
-from profdiff.evidence.conditions.names import LINES, SIZE
 from profdiff.evidence.findings import Findings, choose
 from profdiff.session import manifest as m
 from profdiff.session.bisection import of_ops
@@ -121,7 +121,7 @@ class Judge:
         """Whether a kernel has nothing of the function that good and bad execute: it has another
         name there, or does not exist, and 0 would not be what that costs."""
         one = self.condition
-        if not one.function or one.operator in WITHOUT_BOUND or judged.change.of_data:
+        if not one.function or one.operator in WITHOUT_BOUND or judged.change.of_row:
             return False
         if label == self.bad or judged.change.other:
             return False

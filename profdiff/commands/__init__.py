@@ -29,6 +29,9 @@ COMMANDS = {
     "mcp": Command("mcp:mcp", "Answer an assistant's questions about recordings."),
     "import": Command("imports:import_", "Make a session from existing recordings."),
     "diff": Command("imports:diff", "Compare existing recordings."),
+    "calibrate": Command(
+        "calibrate:calibrate", "Measure what operations cost on this machine's processor."
+    ),
     "doctor": Command("doctor:doctor", "Show what recording needs, and what is missing."),
     "kernel": Command("kernel:kernel", "Name kernels, list, fetch and build them."),
     "example": Command("example:example", "Copy a published experiment here, or list them."),

@@ -86,7 +86,7 @@ def _least(image: Path) -> list[Finding]:
 def _guests(architecture: Architecture) -> list[Finding]:
     """What guests of an architecture need on this machine."""
     from profdiff.base.errors import ProfdiffError
-    from profdiff.collectors.guest.agent import brought_agent
+    from profdiff.collectors.guest.agent import AGENT
     from profdiff.collectors.guest.boot import of_this_machine
     from profdiff.collectors.guest.initramfs import has_busybox
     from profdiff.collectors.guest.qemu import find_emulator
@@ -101,7 +101,7 @@ def _guests(architecture: Architecture) -> list[Finding]:
         told = f"the first recording downloads Debian's for {architecture.told}"
         found.append(Finding("busybox", "note", told))
     for needed in (program(architecture.compiler), _static_libc(architecture)):
-        if needed.state == "missing" and brought_agent(architecture):
+        if needed.state == "missing" and AGENT.brought(architecture):
             told = "not installed; only .c workloads need it"
             found.append(replace(needed, state="note", value=told))
         else:

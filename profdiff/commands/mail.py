@@ -64,6 +64,10 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
     return names
 
 
+def _table(name: str, rows: str) -> Callable[..., Any]:
+    return works_on(name, held=["session"], is_flag=True, help=f"Add a table of {rows}.")
+
+
 @command()
 @click.argument("session", required=False, type=_FILE, shell_complete=complete.sessions)
 @_option(
@@ -145,20 +149,13 @@ def _sections(_context: click.Context, _option: click.Parameter, text: str | Non
     help="Put the checklist of what maintainers ask for into the mail, instead of showing it here.",
 )
 @_option("--attach", "folded|svg", "Attach the difference as text/plain.", ["session"], type=_KINDS)
-@works_on(
-    "--types",
-    held=["session"],
-    is_flag=True,
-    help="Add a table of the fields and variables that a kernel accesses more or less often. Exact "
-    "counts only.",
-)
-@works_on(
+@_table("--types", "fields and variables that a kernel accesses more or less often: exact counts")
+@_table(
     "--sharing",
-    held=["session"],
-    is_flag=True,
-    help="Add a table of the data whose cache lines change hands between vCPUs. A mail about runs "
-    "with --collector sharing alone has it anyway.",
+    "the data whose cache lines change hands between vCPUs. A mail about runs with --collector "
+    "sharing alone has it anyway",
 )
+@_table("--inventory", "kinds of instructions that run more or less often: exact counts")
 @_option("--top", "N", "Show at most N functions.", type=_TOP, default=8, show_default=True)
 def mail(
     session: Path | None,
@@ -187,6 +184,7 @@ def mail(
     attach: Literal["folded", "svg"] | None,
     types: bool,
     sharing: bool,
+    inventory: bool,
     top: int,
     **given: Sequence[str],
 ) -> None:
@@ -238,6 +236,7 @@ def mail(
         checklist=checklist,
         blame=None if told.is_joint else _suspects(told.findings, repo, (base, new), about),
         types=content.accessed_types(told.findings) if types else None,
+        inventory=content.executed_items(told.findings) if inventory else None,
         sharing=None if told.is_joint else content.shared_lines(told.findings, wanted=sharing),
     )
     there = there.with_more(

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 LIST = "topics"
+# The topic that has a place for prices.
+PRICED = "inventory"
 
 
 @command()
@@ -99,6 +101,14 @@ LIST = "topics"
     "calls, locked and serialising instructions, jumps, loads and stores; --csv and --json have "
     "all of it. Exact counts only.",
 )
+@works_on(
+    "--prices",
+    held=["session"],
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Show the inventory, and what each changed item of it would cost at the prices in FILE, "
+    "which profdiff calibrate wrote.  [default: prices.json in SESSION, if it is there]",
+)
 @click.option(
     "--by",
     type=click.Choice(["type", "field", "line"]),
@@ -125,6 +135,7 @@ def report(
     inventory: bool,
     by: "By | None",
     fold_folios: bool,
+    prices: Path | None,
     output: Output,
 ) -> int:
     """Show the results of SESSION: the metrics of each point with their spread and verdict, and the
@@ -162,7 +173,11 @@ def report(
     called = [f"--{name}" if name in aliases else name for name in names]
     if len(names) > 1:
         raise InputError(f"{units.listed(called)} cannot be used together")
+    if prices and not names and output.targets.keys() <= {"text", "json", "csv"}:
+        names, called = [PRICED], ["--prices"]
     name = names[0] if names else None
+    if prices and name not in (PRICED, None):
+        raise InputError(f"--prices works only with --{PRICED}")
     for option, given in (("--by", by), ("--fold-folios", fold_folios)):
         if given and name != "types":
             raise InputError(f"{option} works only with --types")
@@ -170,7 +185,8 @@ def report(
     from profdiff.session.session import Session
 
     recording, at = find(session, cell, at)
-    found = cache(partial(_found, recording, at, threshold, only, tags, output.asked.metric))
+    show = partial(_found, recording, at, threshold, only, tags, output.asked.metric, prices)
+    found = cache(show)
     subject = Subject(recording, found, output.asked)
     if name:
         chosen = TOPICS[name]
@@ -215,15 +231,17 @@ def _found(
     only: Sequence[str],
     tags: Sequence[str],
     metric: str | None,
+    prices: Path | None,
 ) -> Any:
     """What is reported."""
+    from profdiff.collectors.calibration.prices import read_prices
     from profdiff.evidence.one_setting import LazyFindings
     from profdiff.evidence.parts.findings import PartsFindings
     from profdiff.session.parts import Parts
     from profdiff.session.session import Session
 
     if isinstance(recording, Session):
-        return LazyFindings.of(recording, at, metric)
+        return LazyFindings.of(recording, at, metric, read_prices(prices) if prices else None)
     if isinstance(recording, Parts):
         return PartsFindings.of(recording, at)
     from profdiff.evidence.suite.results import SuiteResults

@@ -1,7 +1,10 @@
 """A difference of a kernel to the base, and how sure it is."""
 
+from collections.abc import Sequence
+
 import msgspec
 
+from profdiff.base.errors import InputError
 from profdiff.evidence.statistics.rule import Verdict
 
 
@@ -17,3 +20,19 @@ class Difference(msgspec.Struct, frozen=True):
     verdict: Verdict
     states: int = 1
     causes: tuple[str, ...] = ()
+
+
+def summed(differences: Sequence[Difference]) -> Difference:
+    """That of the sum of some rows, sure where each is."""
+    unsure = [one.verdict for one in differences if not one.verdict.is_sure]
+    return Difference(
+        sum(one.delta for one in differences),
+        sum(one.low for one in differences),
+        sum(one.high for one in differences),
+        unsure[0] if unsure else Verdict.EXACT,
+        causes=tuple(sorted({cause for one in differences for cause in one.causes})),
+    )
+
+
+class AbsentError(InputError):
+    """No kernel has the row, or accesses the data, that is named."""

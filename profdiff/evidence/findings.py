@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import registry
+from profdiff.collectors.calibration.prices import Prices, read_prices
 from profdiff.evidence import huge_pages
 from profdiff.evidence.cautions import cautions
 from profdiff.evidence.cell_functions import FunctionKey
@@ -33,6 +34,9 @@ from profdiff.session.facts import Facts
 from profdiff.session.manifest import Kernel, Manifest
 from profdiff.session.session import Session
 from profdiff.session.state import State, compare_states
+
+PRICES = "prices.json"
+"""A file of ``profdiff calibrate`` that somebody put into a session's folder."""
 
 
 class _Unread(Sequence[Comparison]):
@@ -63,7 +67,7 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
     ``comparisons`` is empty where all runs are timed ones. ``remarks``: why something is not shown.
     ``lengths``: what was subtracted, None where nothing was. ``session``: None for recordings that
     are none. ``differ``: by label, the function in which states differ most, of changes that depend
-    on state.
+    on state. ``chosen_prices``: instead of those in the session's folder.
     """
 
     manifest: Manifest
@@ -76,6 +80,7 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
     lengths: Lengths | None = None
     session: Session | None = None
     differ: Mapping[str, FunctionKey] = msgspec.field(default_factory=dict)
+    chosen_prices: Prices | None = None
 
     @staticmethod
     def of(
@@ -169,6 +174,18 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
         if self.session is None:
             return []
         return huge_pages.lacking(self.session, self.facts, self.setting, self.state)
+
+    @cached_property
+    def prices(self) -> Prices | str | None:
+        """What operations cost on a processor, or why the file in the session's folder does not
+        tell; None where there is none."""
+        if self.chosen_prices is not None or self.session is None:
+            return self.chosen_prices
+        try:
+            path = self.session.place(PRICES)
+            return read_prices(path) if path.exists() else None
+        except (InputError, SessionError) as error:
+            return str(error)
 
     @cached_property
     def exact(self) -> Comparison | None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from profdiff.evidence.conditions.condition import Condition
-from profdiff.evidence.conditions.sampled_change import sampled_change
+from profdiff.evidence.conditions.measured_change import sampled_change
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.seat import KeptSeats, Seat, Seats
 

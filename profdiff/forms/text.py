@@ -157,12 +157,17 @@ def texts(table: Table, numbers: Numbers) -> tuple[Sequence[Drawn], Texts, Texts
 
 def _drawn(table: Table, numbers: Numbers, width: int, title: str = "") -> list[Block]:
     columns, body, sums = texts(table, numbers)
-    title = title or (f"{table.title}{_unit(table)}" if table.title else "")
+    title = title or heading(table)
     if table.names:
         columns, body, sums = with_room(columns, body, sums, table.names, width)
     if table.bars:  # which end where the sums begin
         return draw(title, columns, [*body, *sums], width)
     return draw(title, columns, body, width, sums)
+
+
+def heading(table: Table) -> str:
+    """Its title with the unit; "" where it has none."""
+    return f"{table.title}{_unit(table)}" if table.title else ""
 
 
 def _unit(table: Table) -> str:
@@ -190,12 +195,17 @@ def _column(table: Table, shown: _Shown, numbers: Numbers) -> Drawn:
     if label is None:
         return Drawn(column.title, name=what in ("name", "path"), spare=column.spare)
     several, kernel = len(table.kernels) > 2, table.kernels.index(label)
-    # Where nothing is compared, the base is one of several.
-    compared = any(one.kind == "delta" for one in table.columns)
-    part = (kernel - 1 if kernel else None) if compared else kernel
+    # Where nothing is compared, the base is one of several; so it is where each is compared with a
+    # base of its own.
+    compared = {one.kernel for one in table.columns if one.kind == "delta"}
+    apart = table.kernels[0] in compared
+    part = (kernel - 1 if kernel else None) if compared and not apart else kernel
+    several = several or apart
     if table.grouped:
-        of = next(one for one in table.columns if one.name == (column.of or column.name))
-        title = "delta" if what == "about" else label
+        of = table.columns[table.index(column.of or column.name, label)]
+        title = {"about": "delta", "change": numbers.relative}.get(
+            what, column.title if apart else label
+        )
         return Drawn(title, part=part if several else None, spare=column.spare, group=of.title)
     if what == "bar":
         return Drawn(label, name=True)
@@ -249,7 +259,9 @@ def _cell(table: Table, row: Sequence[Cell], shown: _Shown, numbers: Numbers, mo
         case "verdict" if cell is None:
             return "not known"
         case "number":
-            return f"{cell:,}"
+            return (
+                "-" if cell is None else units.count(_number(cell), per_op=isinstance(cell, float))
+            )
         case "count" | "delta" | "about" if cell is None:
             return UNKNOWN
         case "count":

@@ -29,6 +29,7 @@ from profdiff.mail.measured import basis
 from profdiff.mail.reproducer import Reproducer
 from profdiff.profile.sharing.recorded import is_all
 from profdiff.session.held import held
+from profdiff.topics.inventory.measure import Inventory
 from profdiff.topics.sharing.measure import Lines
 from profdiff.topics.types.measure import Accesses
 from profdiff.views.bisection import sentences
@@ -47,7 +48,8 @@ class MailOptions:
     letter; ``without``: names of SECTIONS; ``reproducer``: the source, None where it is not known
     or not wanted; ``trailers`` and ``regzbot`` are checked lines; ``blame``: of the kernel
     that the letter is `about`; ``types``: which data kernels access, None where nobody asked;
-    ``sharing``: which lines change hands, likewise."""
+    ``inventory`` and ``sharing``: which kinds of instructions ran, and which lines change hands,
+    likewise."""
 
     command: Sequence[str]
     real_use: str | None = None
@@ -60,6 +62,7 @@ class MailOptions:
     checklist: bool = False
     blame: Blame | None = None
     types: Accesses | None = None
+    inventory: Inventory | None = None
     sharing: Lines | None = None
 
 
@@ -137,6 +140,8 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
         "bisection": _bisection(findings),
         "functions": _functions(findings, kernel, wishes.top),
         "events": topics.events_section(findings, kernel, _where(findings, kernel)),
+        "inventory": topics.items_section(wishes.inventory, kernel, _where(findings, kernel)),
+        "prices": topics.costs_section(findings, kernel),
         "accesses": _accesses(findings, kernel, wishes.types),
         "sharing": Section("", []) if alone else lines,
         "suspects": topics.suspects_section(None if bisected else wishes.blame),
@@ -320,6 +325,14 @@ def accessed_types(findings: Findings) -> Accesses:
         return Accesses.of(findings)
     except InputError as error:
         raise InputError(f"--types: {error}") from error
+
+
+def executed_items(findings: Findings) -> Inventory:
+    """Which kinds of instructions ran. Raises InputError where that is not known."""
+    try:
+        return Inventory(findings)
+    except InputError as error:
+        raise InputError(f"--inventory: {error}") from error
 
 
 def shared_lines(findings: Findings, *, wanted: bool) -> Lines | None:

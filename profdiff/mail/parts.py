@@ -9,6 +9,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import largest_change
 from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.evidence.parts.results import PartsMetric
+from profdiff.forms.text import drawn
 from profdiff.mail import content, measured, paths
 from profdiff.mail.content import MailOptions
 from profdiff.mail.letter import Letter, Notes, Part, Prose, Section
@@ -107,7 +108,8 @@ def _tables(findings: PartsFindings, claim: PartsClaim | None) -> list[Part]:
 
 def _functions(findings: PartsFindings, top: int) -> list[Part]:
     found = parts_functions(findings, Selection(top=top, min_delta=1))
-    blocks = functions.draw(findings, found, WIDTH) if found else []
+    shown = functions.table(findings, found) if found else None
+    blocks = drawn(shown, "", WIDTH) if shown else []
     parts: list[Part] = [Prose(text) for text in function_sentences(found)] if found else []
     parts += [table(block) for block in blocks]
     if any(ABSENT in line for block in blocks for line in block.body):

@@ -1,6 +1,6 @@
 """What a letter says of single topics: the data that a kernel accesses more or less often than the
-base, events that changed by more than the instructions, the suspects of blame, and the lines that
-change hands between vCPUs."""
+base, events that changed by more than the instructions, kinds of instructions and what they would
+cost, the suspects of blame, and the lines that change hands between vCPUs."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
@@ -8,6 +8,8 @@ from typing import Any, Literal, NamedTuple
 from msgspec.structs import replace
 
 from profdiff.base import units
+from profdiff.base.errors import InputError
+from profdiff.collectors.calibration.prices import Prices
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.sharing import SharingRow
@@ -24,6 +26,10 @@ from profdiff.shapes import table as shapes
 from profdiff.shapes.selected import selected
 from profdiff.shapes.table import ABOUT, UNKNOWN, Cell, by_kernel, of_row, tabulate
 from profdiff.topics.events import sentences as events
+from profdiff.topics.inventory.measure import Inventory
+from profdiff.topics.inventory.prices import ALONE, PricedInventory
+from profdiff.topics.inventory.sentences import sentence
+from profdiff.topics.inventory.shapes import items
 from profdiff.topics.registry import TOPICS
 from profdiff.topics.sharing import sentences as sharing
 from profdiff.topics.sharing.measure import LEAST, Lines
@@ -125,10 +131,37 @@ def events_section(findings: Findings, label: str, at: str) -> Section:
     return Section("", list[Part](map(table, blocks)))
 
 
+def items_section(inventory: Inventory | None, label: str, at: str) -> Section:
+    """The item that changed by much more than the instructions, and those that cost more than
+    others of which it is certain that they changed; all items where none of those did."""
+    if inventory is None or label not in inventory.labels[1:]:
+        return Section("", [])
+    every = items(inventory)
+    costly = [row for row in every.rows if row[every.index("costly")]]
+    title = f"Kinds of instructions that changed{at}"
+    blocks = changed(replace(every, rows=costly), label, title, _MAX_EVENTS, WIDTH)
+    blocks = blocks or changed(every, label, title, _MAX_EVENTS, WIDTH)
+    words = sentence(inventory, label)
+    return Section("", [*([Prose(words)] if words else []), *map(table, blocks)])
+
+
 # With the line above, five lines.
 _MAX_SUSPECTS = 4
 # The smallest part of the delta; nobody looks below it.
 _MIN_SHARE = 0.01
+
+
+def costs_section(findings: Findings, label: str) -> Section:
+    """What the change that would cost most costs at the prices that the session carries; nothing
+    where it has none, or no exact counts."""
+    if not isinstance(findings.prices, Prices):
+        return Section("", [])
+    try:
+        priced = PricedInventory(Inventory(findings), findings.prices)
+    except InputError:
+        return Section("", [])
+    told = priced.sentence(priced.inventory.labels.index(label))
+    return Section("", [Prose(f"{told} {ALONE}")] if told else [])
 
 
 def suspects_section(blame: Blame | None) -> Section:

@@ -1,4 +1,4 @@
-"""What an import says of files that are no recording, and of a kernel without names."""
+"""What an import says of files that hold no recording, and of a kernel without names."""
 
 import os
 import shlex

@@ -6,8 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from profdiff.reports.form import Form, ReportOptions, Subject, text
+from profdiff.topics.registry import SHARING, TYPES, Topic
 from profdiff.topics.registry import TOPICS as TABLES
-from profdiff.topics.registry import Topic
 
 if TYPE_CHECKING:
     from profdiff.evidence.one_setting import LazyFindings
@@ -132,13 +132,13 @@ TOPICS = {
         _KERNEL,
     ),
     "types": ReportTopic(
-        "which fields and variables the kernel loads and stores",
+        TYPES.about,
         _accesses,
         ("user",),
         _KERNEL,
     ),
     "sharing": ReportTopic(
-        "which data lies in cache lines that change hands",
+        SHARING.about,
         _lines,
         why=f"shows data of both sides: {_BOTH}",
     ),

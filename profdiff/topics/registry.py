@@ -1,22 +1,28 @@
 """The topics that have tables, in the order of a report."""
 
+import re
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import NamedTuple
 
 from profdiff.base.errors import InputError
+from profdiff.evidence.conditions.condition import Changes
 from profdiff.evidence.findings import Findings
+from profdiff.shapes import rows
 from profdiff.shapes.table import Section
 
 
 class Topic(NamedTuple):
     """``about``: what it shows, for the list of topics. ``of_code``: it decodes all instructions,
-    which takes long. ``sides``: whose instructions it tells."""
+    which takes long. ``sides``: whose instructions it tells. ``counts``: what conditions can name
+    besides its tables."""
 
     name: str
     about: str
     of_code: bool = False
     sides: str = "the kernel alone"
+    counts: tuple[str, ...] = ()
 
     def section(self, findings: Findings) -> Section:
         """What it shows of a session. Raises InputError where nothing can be known of it, and
@@ -25,17 +31,46 @@ class Topic(NamedTuple):
         build: Callable[[Findings], Section] = module.section
         return build(findings)
 
+    def changes(self, findings: Findings, name: str) -> Changes:
+        """Those of one of its ``counts``, or of its tables. Raises as ``section`` does."""
+        if name not in self.counts:
+            return partial(rows.changes, self.section(findings), findings.results.labels)
+        module = import_module(f"profdiff.topics.{self.name}.shapes")
+        build: Callable[[Findings], Changes] = module.changes
+        return build(findings)
+
 
 TOPICS = {
     topic.name: topic
     for topic in (
-        Topic("events", "how often events happened in the kernel"),
+        Topic("events", "how often events happened in the kernel", counts=("events",)),
         Topic("inventory", "how often each kind of instruction ran", True, "both sides, in --csv"),
         Topic("idle", "for how long vCPUs idled, and what gave way to that"),
         Topic("probes", "what --probe read"),
         Topic("traces", "how long calls of traced functions took"),
     )
 }
+
+TYPES = Topic(
+    "types",
+    "which fields and variables the kernel loads and stores",
+    counts=("loads", "stores"),
+)
+SHARING = Topic(
+    "sharing",
+    "which data lies in cache lines that change hands",
+    counts=("transfers", "misses"),
+)
+# Conditions name items of the inventory without its tables, in which an item has several rows.
+_EVERY = (*(topic for topic in TOPICS.values() if not topic.of_code), TYPES, SHARING)
+#: What conditions can name of topics, besides their tables.
+NAMES = tuple(dict.fromkeys(name for topic in _EVERY for name in (topic.name, *topic.counts)))
+
+
+def topic_of(name: str) -> Topic | None:
+    """The topic that has a table, or a count, of a condition's name."""
+    first = re.split(r"[-.]", name)[0]
+    return next((one for one in _EVERY if name in one.counts or first == one.name), None)
 
 
 def sections(findings: Findings, *, of_code: bool) -> list[Section]:

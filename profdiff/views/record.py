@@ -16,7 +16,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Base of all records."""
 
 
-def schema_of(type_: type[Record], title: str) -> dict[str, Any]:
+def schema_of(type_: type[msgspec.Struct], title: str) -> dict[str, Any]:
     """The JSON Schema of a document whose root is this record."""
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
     return {**draft, **msgspec.json.schema(type_)}

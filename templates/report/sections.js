@@ -45,7 +45,8 @@ function rowName(table, row) {
       const path = /** @type {string[]} */ (cell);
       return [path.slice(-FUNCTIONS).join(" > ") || "(not known)"];
     }
-    return kind === "name" ? [String(cell)] : kind === "number" ? [count(Number(cell))] : [];
+    const numbered = kind === "number" && (table.columns[n].kernel ?? null) === null;
+    return kind === "name" ? [String(cell)] : numbered ? [count(Number(cell))] : [];
   });
   const paths = table.columns.flatMap(({ kind }, n) =>
     (kind === "path" ? [/** @type {string[]} */ (row[n]).join(" > ")] : []));
@@ -64,7 +65,7 @@ function shownColumn(table, { title, kernel, of }, n, what) {
   const before = cellOf(table, of ?? "", kernels[0]), after = cellOf(table, of ?? "", kernel);
   const verdict = cellOf(table, "verdict", kernel);
   const head = near ? (what === "count" ? label : what)
-    : `${what === "count" ? title : what} ${label}`.trim();
+    : `${["count", "number"].includes(what) ? title : what} ${label}`.trim();
   /** @param {Row} row */
   const draw = (row) => {
     const value = row[n];
@@ -76,6 +77,10 @@ function shownColumn(table, { title, kernel, of }, n, what) {
     }
     if (what === "verdict") return element("td", value ?? "not known", "optional verdict");
     if (what === "count") return element("td", shapeCount(table, value, kernel));
+    if (what === "number") {
+      const whole = Number.isInteger(value) ? count(Number(value)) : fine(Number(value));
+      return element("td", value === null ? "-" : whole);
+    }
     const sure = value && ["exact", "changed", null].includes(/** @type {any} */ (verdict(row)));
     const tint = !sure || !near ? "" : Number(value) > 0 ? "more" : "less";
     /** @param {number} one */
@@ -91,7 +96,8 @@ function shownColumn(table, { title, kernel, of }, n, what) {
 function shownColumns(table) {
   const shown = table.columns.flatMap((column, n) => {
     const whats = column.kind === "delta" ? column.shows ?? []
-      : ["count", "verdict"].includes(column.kind) ? [column.kind] : [];
+      : ["count", "verdict"].includes(column.kind) || (column.kind === "number" && column.kernel)
+        ? [column.kind] : [];
     return whats.map((what) => shownColumn(table, column, n, what));
   });
   if (!table.bars) return shown;
@@ -112,7 +118,8 @@ function drawShape(table) {
   made.id = table.name;
   const columns = shownColumns(table);
   const head = element("tr");
-  const named = table.columns.find(({ kind }) => ["name", "path", "number"].includes(kind));
+  const named = table.columns.find(({ kind, kernel }) =>
+    ["name", "path", "number"].includes(kind) && (kernel ?? null) === null);
   head.append(heading("col", named?.title ?? "", "what"),
     ...columns.map(({ title, kind }) => heading("col", title, kind)));
   made.createTHead().append(head);
@@ -153,13 +160,14 @@ function titledShape(table, section) {
 }
 
 /** @param {Section} section */
-function drawSection({ name, title, tables, notes }) {
+function drawSection({ name, title, sentences, tables, notes }) {
   const made = element("section");
   made.id = name;
   const head = element("h2", title);
   head.id = `${name}-title`;
   made.setAttribute("aria-labelledby", head.id);
-  made.append(head, ...(tables ?? []).flatMap((table) => titledShape(table, head.id)));
+  made.append(head, ...(sentences ?? []).map((sentence) => element("p", sentence)));
+  made.append(...(tables ?? []).flatMap((table) => titledShape(table, head.id)));
   if (notes?.length) made.append(noteList(notes));
   return made;
 }

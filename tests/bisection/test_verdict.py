@@ -7,8 +7,8 @@ import synthetic
 
 from profdiff.bisection import verdict
 from profdiff.bisection.verdict import Judge
+from profdiff.checks.judging import judge
 from profdiff.evidence.conditions.condition import Condition, Judgement
-from profdiff.evidence.conditions.judging import judge
 from profdiff.evidence.findings import Findings
 from profdiff.session.session import Session
 

@@ -69,6 +69,20 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         # Both a function's name and a type's: the code of these instructions is not known.
         ("loads:walk > +0", 0, "none, 0 to 0"),
         ("loads:walk.step > +0", 1, "3 to 9"),
+        # Rows of tables: 560 + 90 + 40 + 3 loads in a function, and then 500 + 200 + 50 + 9.
+        ("types-data:vma.flags > +0", 0, "560 to 500"),
+        ("types-data:lock.owner > +0", 125, "unsure: unresolved"),
+        ("types-data-functions:walk > +65", 1, "693 to 759"),
+        ("types-data-functions.count:walk > +66", 0, "693 to 759"),
+        ("types-unresolved > -5", 0, "50 to 45"),
+        ("types:lock.owner > +60", 125, "unsure: unresolved"),
+        ("types-data:vma.flag > +0", 125, "has no row 'vma.flag'; did you mean vma.flags"),
+        ("types-data.share:vma.flags > +0", 125, "name a count of types-data that kernels have"),
+        (
+            "types-dat:vma.flags > +0",
+            125,
+            "types has no table 'types-dat'; did you mean types-data",
+        ),
     ],
 )
 def test_conditions(made: Path, condition: str, status: int, words: str) -> None:

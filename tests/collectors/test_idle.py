@@ -146,6 +146,23 @@ def test_reports_and_checks_know_it(session: Path) -> None:
     assert checked.stdout.startswith("passes: idle:total > +50%")
 
 
+def test_a_condition_on_a_row_of_its_tables(session: Path, opened: Session) -> None:
+    at = ("--at", "what=sleep,vCPUs=1", "--fail-if")
+    clocks = {run.kernel: clock for run, clock, _ in runs(opened, "sleep", 1)}
+    for row, of in (("clock", "advanced"), ('"none busy"', "idle")):
+        old, new = (getattr(clocks[label], of) for label in ("old", "new"))
+        beyond, within = f"idle-times:{row} >= {new - old:+}", f"idle-times:{row} > {new - old:+}"
+        said = profdiff("check", session, *at, beyond, status=1).stdout
+        assert f"{old:,} to {new:,}" in said
+        profdiff("check", session, *at, within)
+    told = [one for one in paths(session, "sleep", 1) if "do_nanosleep" in one["path"]]
+    old, new = (sum(one["times"][label] for one in told) for label in ("old", "new"))
+    said = profdiff("check", session, *at, "idle-paths.times:do_nanosleep > -1000", status=1).stdout
+    assert f"{old:,} to {new:,}" in said
+    said = profdiff("check", session, *at, "idle-paths:do_nanosleep > +0", status=125).stdout
+    assert "name a count of idle-paths that kernels have: idle-paths.time, idle-paths.times" in said
+
+
 def test_nothing_that_idled_is_nothing_to_tell(session: Path) -> None:
     assert paths(session, "none", 1) == []
     assert "idle, in ns" not in profdiff("report", session, "--at", "what=none,vCPUs=1").stdout

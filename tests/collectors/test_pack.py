@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profdiff.collectors.architecture import host
-from profdiff.collectors.guest.agent import agent
+from profdiff.collectors.guest.agent import AGENT
 
 pytestmark = pytest.mark.build
 
@@ -21,7 +21,7 @@ NOISE = Random(0).randbytes(2 * BLOCK)
 
 def packed(content: bytes) -> bytes:
     return subprocess.run(
-        [agent(host()), "pack"], input=content, capture_output=True, check=True
+        [AGENT.find(host()), "pack"], input=content, capture_output=True, check=True
     ).stdout
 
 
@@ -64,7 +64,7 @@ def test_blocks_that_are_full(size: int, content: bytes) -> None:
 
 def test_what_cannot_be_sent_is_told() -> None:
     with Path("/dev/full").open("wb") as full:
-        command = [agent(host()), "pack"]
+        command = [AGENT.find(host()), "pack"]
         done = subprocess.run(command, input=b"x", stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 125
     assert done.stderr.startswith(b"profdiff agent: cannot send what is packed: No space left")

@@ -73,6 +73,10 @@ def test_the_known_answer(old_kernel: Path, new_kernel: Path) -> None:
     text = profdiff("report", session).stdout
     assert f"{FUNCTION} nr_ptes, calls" in text
     assert f"nr_ptes of {FUNCTION} cannot be read on old." in text
+    said = profdiff("check", session, "--fail-if", 'probes-2:"all calls" > +0').stdout
+    assert "{old:,} to {new:,}".format(**whole["calls"]) in said
+    said = profdiff("check", session, "--fail-if", "probes-0:1 > +0", status=125).stdout
+    assert "1 is not known of old" in said
 
 
 @pytest.mark.guest

@@ -147,6 +147,18 @@ ORACLE = {
         r"^(iret\w?|cpuid|rsm|serialize|invd|wbinvd|invlpg|invept|invvpid|wrmsr|lgdt|lidt|lldt|ltr)\b"
         r"|^mov .*,%(cr[0-7]|[cd]b|db\d|dr\d)"
     ),
+    "returns": re.compile(r"^(repz )?ret"),
+    "jumps": re.compile(r"^jmp +[^*]"),
+    "mov-cr3": re.compile(r"^mov .*,%cr3"),
+    "iret": re.compile(r"^iret"),
+    "swapgs": re.compile(r"^swapgs"),
+    "syscall": re.compile(r"^syscall"),
+    "sysret": re.compile(r"^sysret"),
+    "invlpg": re.compile(r"^invlpg"),
+    "wrmsr": re.compile(r"^wrmsr"),
+    "pause": re.compile(r"^pause"),
+    "lfence": re.compile(r"^lfence"),
+    "cli-sti": re.compile(r"^(cli|sti)"),
 }
 
 

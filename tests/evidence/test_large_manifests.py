@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from support import profdiff
 from synthetic_experiment import ICOUNT, recorded
 
+from profdiff.checks.names import check_names
 from profdiff.collectors import registry
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.evidence.conditions import measured_change
 from profdiff.evidence.conditions.condition import Condition
-from profdiff.evidence.conditions.names import check_names
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Boots, estimate, estimates

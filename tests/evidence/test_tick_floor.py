@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 from synthetic_experiment import ICOUNT, found, recorded
 
+from profdiff.checks.judging import judge
 from profdiff.evidence.conditions.condition import Condition
-from profdiff.evidence.conditions.judging import judge
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Estimate, Verdict

@@ -14,7 +14,7 @@ from support import EXAMPLE, error_line, need_program, profdiff
 
 from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.architecture import ARM64, X86_64
-from profdiff.collectors.guest.agent import _syscall_names, compile_agent
+from profdiff.collectors.guest.agent import AGENT, _syscall_names
 from profdiff.collectors.guest.boot import Boot
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.kernels.files import KernelFiles
@@ -78,7 +78,7 @@ def test_a_compiler_without_its_libc(tmp_path: Path, monkeypatch: pytest.MonkeyP
     program = tmp_path / "built/agent"
     program.parent.mkdir()
     with pytest.raises(MissingError, match=r"cannot find -lc.*libc6-dev-arm64-cross"):
-        compile_agent(program, ARM64)
+        AGENT.compile(program, ARM64)
     assert not list(program.parent.iterdir())
 
 

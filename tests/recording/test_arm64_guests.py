@@ -10,7 +10,7 @@ import pytest
 from support import EXAMPLE, ROOT, error_line, profdiff
 
 from profdiff.collectors.architecture import ARM64
-from profdiff.collectors.guest.agent import agent
+from profdiff.collectors.guest.agent import AGENT
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.session.session import Session
@@ -149,7 +149,7 @@ def test_a_program_of_another_architecture(arm64_qemu: Qemu, arm64_kernel: Kerne
 
 
 def test_the_agent_is_a_static_program_of_the_guests(arm64_qemu: Qemu) -> None:
-    program = agent(ARM64)
+    program = AGENT.find(ARM64)
     said = subprocess.run(["readelf", "-hl", program], capture_output=True, text=True, check=True)
     assert "AArch64" in said.stdout
     assert "INTERP" not in said.stdout

@@ -85,7 +85,7 @@ def test_the_text_says_what_a_maintainer_asks() -> None:
 
 
 def test_every_row_has_a_side_and_its_functions_add_up() -> None:
-    items, functions, _ = section(compared()).tables
+    items, functions, *_ = section(compared()).tables
     locked = cells(items, item="locked", side="both")
     assert (locked["count", "base"], locked["count", "new"]) == (7, 18)
     sides = [cells(items, item="locked", side=side) for side in ("kernel", "user")]
@@ -188,15 +188,16 @@ def test_the_table_says_what_ran_inlined() -> None:
     assert [code["called"][label][number] for label in ("base", "new")] == [False, True]
     # Nothing keeps its code.
     assert code["size"] == {label: [None] * len(metric["functions"]) for label in ("base", "new")}
-    table = section(made.compare(rows)).tables[2]
+    table = section(made.compare(rows)).tables[3]
     assert cells(table, function="helper")["ran", None] == "inlined 1 -> called"
     assert cells(table, function="flush_tlb")["ran", None] == "called -> not executed"
     assert cells(table, function="helper")["count", "new"] is None
-    assert "Not known, base: no session keeps its code." in shown(made.compare(rows))
+    drawn = shown(made.compare(rows)).replace("\n", " ")
+    assert "Not known, base: no session keeps its code." in drawn
 
 
 def test_samples_have_none() -> None:
-    with pytest.raises(InputError, match="inventory: samples do not show which instructions ran"):
+    with pytest.raises(InputError, match="samples do not show which instructions ran"):
         section(without_code(example()))
 
 
@@ -212,6 +213,13 @@ def test_the_commands_say_it(recorded: Path, counted_and_sampled: Path) -> None:
     assert error_line(refused) == (
         "inventory shows both sides, in --csv: leave --kernel-only and --user-only out"
     )
+    said = profdiff("mail", recorded, "--inventory").stdout
+    assert re.search(r"^Kinds of instructions that changed", said, re.M)
+    assert re.search(r"^ *[\d.]+ +[\d.]+ +\+[\d.]+ .* returns$", said, re.M)
+    result = profdiff("check", recorded, "--fail-if", "returns:change_pte_range > +0")
+    assert "passes: returns:change_pte_range" in result.stdout
+    refused = profdiff("check", recorded, "--fail-if", "dsb > +0", status=2)
+    assert error_line(refused) == "'dsb' is an instruction of another architecture"
     data = json.loads(profdiff("report", counted_and_sampled, "--json", "-").stdout)
     assert "inventory" in [one["name"] for one in data["sections"]]
     assert [one["code"] is not None for one in data["metrics"]] == [

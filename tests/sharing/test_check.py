@@ -57,6 +57,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("transfers:file.f_pos > +0", 125, "recycled, so transfers depend on the schedule"),
         ("transfers:file.f_cound > +0", 125, "no kernel is known to have file.f_cound; did you"),
         ("transfers:mm_struct > +0", 125, "no kernel is known to have mm_struct"),
+        ("sharing-lines.transfers > +189", 1, "130 to 320"),
+        ("sharing-lines.transfers > +1.91/op", 0, "1.30 to 3.20 per op"),
+        ('sharing-transfers:"user memory" > +99', 125, "0 to 100; too few runs to tell"),
     ],
 )
 def test_conditions(recorded: Path, condition: str, status: int, due: str) -> None:
@@ -106,5 +109,5 @@ def test_programs_read_the_tables_of_the_report(recorded: Path) -> None:
     polars = pytest.importorskip("polars", reason="polars is not installed")
     for table in found.values():
         assert polars.DataFrame(table).to_dict(as_series=False) == table.columns()
-    with pytest.raises(profdiff_package.ProfdiffError, match="layout: name one of events, idle"):
+    with pytest.raises(profdiff_package.ProfdiffError, match="layout: name one of events, "):
         session.topic("layout")

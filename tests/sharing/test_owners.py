@@ -9,9 +9,9 @@ from made_accesses import LOAD, STORE, Layout, Site
 from made_sharing import OPS, MadeLine, On
 from synthetic import KERNEL_BASE
 
-from profdiff.evidence.conditions import sharing_change
 from profdiff.evidence.sharing import SharingRow, SharingTable
 from profdiff.profile.sharing.names import Name
+from profdiff.topics.sharing.measure import is_of
 
 HEAP = 0xFFFF_8880_0100_0000
 BOTH = frozenset({LOAD, STORE})
@@ -91,7 +91,7 @@ def test_what_may_be_of_several_says_so(tmp_path: Path) -> None:
     assert (row.name.title, row.name.among) == ("files.file_lock", ("hand.lock",))
     assert row.alternatives == ["hand.lock"]
     # A condition on one of them does not count it.
-    assert not sharing_change._is(row.name, "files.file_lock")
+    assert not is_of(row.name, "files.file_lock")
 
 
 @pytest.mark.parametrize("lines", [0, 9])

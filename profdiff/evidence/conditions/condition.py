@@ -6,27 +6,28 @@ A name with blanks, colons or any of ``<>=!``, and a function that is called lik
 stands in double quotes. OPERATOR: one of ``> >= < <=``. BOUND, with its sign: ``+2%`` of the base,
 ``+1000``, or ``+3.5/op``.
 
-METRIC can be a class of instructions, too (``locked:change_pte_range > +0``), or ``size``, of a
-function's code in bytes. ``inlined:FUNCTION changed`` asks whether only one side inlines it.
+METRIC can be a table of a topic, too, and WHAT one of its rows: ``events:page-faults``,
+``idle-times:clock``, ``idle-paths.times:schedule`` where the table has several counts. WHAT of
+``loads`` and ``stores``, ``transfers`` and ``misses`` is TYPE, TYPE.FIELD, or a variable.
 
-For data, WHAT of ``loads`` and ``stores`` is TYPE, TYPE.FIELD, or a variable;
+It can be a class of instructions (``locked:change_pte_range > +0``), or ``size``, of a function's
+code in bytes; ``inlined:FUNCTION changed`` asks whether only one side inlines it.
 ``layout:TYPE.FIELD moved`` asks whether the field lies in another line of the cache, and
-``lines:TYPE`` is how many lines the accessed fields lie in. For data in lines that change hands
-between vCPUs, it is the same of ``transfers`` and ``misses``, which have a total, too. WHAT of
-``events`` is an event of the kernel: ``events:page-faults``.
+``lines:TYPE`` is how many lines the accessed fields lie in.
 """
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from profdiff.base.errors import InputError
+from profdiff.evidence.difference import Difference
 
 Outcome = Literal["holds", "does not hold", "inconclusive"]
 Unit = Literal["%", "/op", ""]
@@ -65,11 +66,11 @@ class MeasuredChange(msgspec.Struct, frozen=True):
     ``note``: what a reader must know of it. ``part``: ``arm64``, or a suite's cell, "" where
     there is one only; ``word``: what stands before it in a sentence.
     ``ops``: what whole counts are to be divided by to be shown, as reports show them; ``unit``: of
-    what is measured, "" where nobody said it. ``absent``: whether it is undecided because no kernel
-    accesses the data that the condition names;
-    ``of_data``: whether it is about data. ``each``: ``base`` and ``other`` with each iteration of
-    repeated string instructions counted, where the change is another one then; None where it is
-    not, or is known not to be.
+    what is measured, "" where nobody said it. ``of_row``: whether it is about a row of a table or a
+    type, not a metric or a function; ``absent``: whether no kernel has that; ``one_run``: whether
+    it is of one run of each kernel in the plain state, and nothing in it tells whether others are
+    alike. ``each``: ``base`` and ``other`` with each iteration of repeated string instructions
+    counted, where the change is another one then; None where it is not, or is known not to be.
     """
 
     kernel: str
@@ -88,8 +89,48 @@ class MeasuredChange(msgspec.Struct, frozen=True):
     ops: int | None = None
     unit: str = ""
     absent: bool = False
-    of_data: bool = False
+    of_row: bool = False
+    one_run: bool = False
     each: tuple[float, float] | None = None
+
+    @staticmethod
+    def of_ends(
+        kernel: str, base: float, other: float, ends: tuple[float, float], **more: Any
+    ) -> "MeasuredChange":
+        """``ends``: of other - base. ``more``: other members."""
+        low, high = (end / base if base else math.nan for end in ends)
+        return MeasuredChange(kernel, base, other, low, high, difference=ends, **more)
+
+    @staticmethod
+    def unknown(kernel: str, why: str, **more: Any) -> "MeasuredChange":
+        """A change of which nothing is known."""
+        nothing = (math.nan,) * 4
+        return MeasuredChange(kernel, *nothing, decided=False, undecided=why, **more)
+
+    @staticmethod
+    def of_difference(
+        kernel: str,
+        condition: "Condition",
+        counts: Sequence[int],
+        difference: Difference,
+        ops: Sequence[int] | int | None,
+        **more: Any,
+    ) -> "MeasuredChange":
+        """What a row of a table has, in the unit of a condition. ``counts``: the base's, and the
+        kernel's. ``ops``: their operations, of both, or of each; then the difference is per op.
+        ``more``: other members; the change is undecided where that says why."""
+        values, whole = (*counts, difference.low, difference.high), condition.unit != "/op"
+        if isinstance(ops, Sequence):
+            factor = ops[0] if whole else 1
+            pairs = zip(values, (*ops, 1, 1), strict=True)
+            base, other, low, high = (value / each * factor for value, each in pairs)
+            ops = ops[0]
+        else:
+            by = 1 if whole else ops or 1
+            base, other, low, high = (value / by for value in values)
+        shown = (ops or None) if condition.unit == "%" else None
+        more = {"decided": not more.get("undecided"), "ops": shown, "of_row": True, **more}
+        return MeasuredChange.of_ends(kernel, base, other, (low, high), **more)
 
     @property
     def where(self) -> str:
@@ -217,6 +258,11 @@ class Condition(msgspec.Struct, frozen=True):
         if change.base == 0:
             return None
         return ends[0] * change.base, ends[1] * change.base
+
+
+Changes = Callable[[Condition], Iterator[MeasuredChange]]
+"""Measures what a condition is about, on every kernel but the base. Raises AbsentError where no
+kernel has the row that it names, InputError where that is not known."""
 
 
 class Judgement(msgspec.Struct, frozen=True):

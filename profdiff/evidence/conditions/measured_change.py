@@ -11,13 +11,18 @@ from numpy.typing import NDArray
 from profdiff.base import units
 from profdiff.base.metric import INSTRUCTIONS
 from profdiff.evidence.conditions.condition import TOO_FEW, Condition, MeasuredChange
-from profdiff.evidence.conditions.sampled_change import by_boot, sampled_change, stack_rows
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.iterations import Iterated, of_picked
 from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimate
+from profdiff.evidence.statistics.samples import (
+    Sampled,
+    difference_interval,
+    relative_interval,
+)
 from profdiff.evidence.tick_floor import above_ticks
 from profdiff.profile.comparison import Comparison
+from profdiff.session import points
 
 _RULE = Rule()
 
@@ -45,7 +50,6 @@ def changes(findings: Findings, condition: Condition) -> Iterator[MeasuredChange
     # A bound that is a plain number is of the whole, and so are the counts beside it.
     ops = (result.ops if result else comparison and comparison.ops) or None
     ops = ops if condition.unit == "%" else None
-    at = findings.setting.title
     measured = result or comparison
     unit = measured.metric.unit if measured else ""
     # What two lengths differ by has no number of samples.
@@ -55,7 +59,7 @@ def changes(findings: Findings, condition: Condition) -> Iterator[MeasuredChange
         if countable and not enough:
             comparison = comparison or _profiled(findings, condition)
             sampled = comparison and sampled_change(comparison, condition, change.kernel)
-        yield replace(sampled or change, at=at, ops=ops, unit=unit)
+        yield replace(sampled or change, ops=ops, unit=unit)
 
 
 def _profiled(findings: Findings, condition: Condition) -> Comparison | None:
@@ -183,3 +187,67 @@ def _change(
         undecided=TOO_FEW if known else str(Verdict.DEPENDS),
         each=each,
     )
+
+
+def stack_rows(comparison: Comparison, condition: Condition) -> NDArray[np.int64]:
+    """The stacks whose innermost function the condition is about or, of a function with what it
+    calls, that have it anywhere."""
+    known = [*comparison.functions, *comparison.unnamed]
+    if condition.function:
+        wanted = [function.name == condition.what for function in comparison.functions]
+        wanted += [False] * len(comparison.unnamed)
+    else:
+        sides = {"kernel": (True,), "user": (False,)}.get(condition.what, (True, False))
+        wanted = [function.in_kernel in sides for function in known]
+    chosen = np.array(wanted)
+    if condition.inclusive:
+        return np.flatnonzero(comparison.stacks.containing(chosen))
+    return np.flatnonzero(chosen[comparison.stacks.function])
+
+
+def by_boot(
+    comparison: Comparison, label: str, counts: NDArray[np.int64], condition: Condition
+) -> list[list[float]]:
+    """The counts of each boot of a kernel, from the counts of all runs, int64[R]."""
+    ops = (comparison.ops or 1) if condition.unit == "/op" else 1
+    columns = _columns(comparison, label)
+    totals = counts[columns]
+    grouped = points.by_boot([comparison.runs[at] for at in columns])
+    return [[float(totals[at]) / ops for at in boot] for boot in grouped]
+
+
+def sampled_change(
+    comparison: Comparison, condition: Condition, label: str
+) -> MeasuredChange | None:
+    """The change as far as the number of samples tells it; None where nothing was sampled, or by
+    an unknown number of samples."""
+    if comparison.run_samples is None or label not in comparison.labels:
+        return None
+    rows = stack_rows(comparison, condition)
+    counts = comparison.run_counts[rows].sum(axis=0)
+    base, other = (
+        Sampled(
+            [sum(boot) / len(boot) for boot in by_boot(comparison, one, counts, condition)],
+            int(comparison.run_samples[rows][:, _columns(comparison, one)].sum()),
+            len(_columns(comparison, one)),
+        )
+        for one in (comparison.labels[0], label)
+    )
+    if any(one.weight and not one.samples for one in (base, other)):
+        return None
+    low, high = relative_interval(base, other)
+    alone = min(len(base.weights), len(other.weights)) < 2
+    unseen = "; one boot does not show how boots differ" if alone else ""
+    return MeasuredChange(
+        kernel=label,
+        base=base.weight,
+        other=other.weight,
+        low=low,
+        high=high,
+        note=f"from {base.samples:,} and {other.samples:,} samples{unseen}",
+        difference=difference_interval(base, other),
+    )
+
+
+def _columns(comparison: Comparison, label: str) -> list[int]:
+    return [at for at, run in enumerate(comparison.runs) if run.kernel == label]

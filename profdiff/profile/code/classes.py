@@ -178,7 +178,7 @@ def class_names(comparison: Comparison) -> tuple[str, ...]:
     every = comparison.addresses
     if not comparison.metric.exact or not every or any(len(one) != 1 for one in every):
         return ()
-    unknown = {*_kind_items()} - {kind.name for kind in _KINDS.get(_architecture(comparison), ())}
+    unknown = {*_kind_items()} - {kind.name for kind in _KINDS.get(architecture(comparison), ())}
     if any(one.taken is None or one.untold is None for (one,) in every):
         unknown |= {TAKEN, NOT_TAKEN, TAKEN_JUMPS}
     if any(one.iterations is None for (one,) in every):
@@ -194,7 +194,7 @@ def instruction_classes(comparison: Comparison) -> InstructionClasses | None:
     every = [addresses for (addresses,) in comparison.addresses]
     codes = [np.ascontiguousarray(one.executed).view(CODE).reshape(-1) for one in every]
     unique = distinct(np.concatenate(codes))
-    of_code = _Decoded(unique, _architecture(comparison))
+    of_code = _Decoded(unique, architecture(comparison))
     known = [*comparison.functions, *comparison.unnamed]
     in_kernel = np.array([*(one.in_kernel for one in known), True, False])
     sums, unseen = [], []
@@ -221,7 +221,7 @@ def _known(column: NDArray[np.int64] | None, counts: NDArray[np.int64]) -> NDArr
     return np.zeros_like(counts) if column is None else column
 
 
-def _architecture(comparison: Comparison) -> str:
+def architecture(comparison: Comparison) -> str:
     """What the code is: what the runs say, or that of most recordings."""
     known = (run.qemu.architecture for run in comparison.runs if run.qemu)
     return next(filter(None, known), X86_64.name)

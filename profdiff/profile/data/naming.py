@@ -77,6 +77,11 @@ def of_row(row: DataRow, by: By) -> str:
     return of_line(row.kind, type_, row.symbol, lines[0] if lines else None)
 
 
+def is_within(path: str, field: str) -> bool:
+    """Whether a path is a field, or leads into it."""
+    return path == field or path.startswith((f"{field}.", f"{field}["))
+
+
 class NamedAccess(NamedTuple):
     """An access of an instruction. ``size``: in bytes, of one turn where it is repeated."""
 

@@ -1,17 +1,20 @@
 """Several architectures, or compilers, as CSV, unrounded: functions with columns for each part, and
 the experiment with a row for each."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable
+from functools import partial
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.parts.findings import PartsFindings
-from profdiff.forms.csv import Line, text, written
+from profdiff.forms.csv import tables, written
 from profdiff.reports.csv import experiment as csv_experiment
+from profdiff.reports.text.parts.functions import lines as parts_lines
+from profdiff.shapes.table import of_kernel
+from profdiff.topics.functions import shapes
+from profdiff.topics.functions.measure import Line
 from profdiff.topics.functions.selection import Selection
-from profdiff.views.parts.functions import JointFunctions, parts_functions
+from profdiff.views.parts.functions import parts_functions
 from profdiff.views.parts.verdicts import FunctionVerdict
-from profdiff.views.record import Counts
 from profdiff.views.rows.results import result_rows
 
 
@@ -25,66 +28,23 @@ def functions(findings: PartsFindings, selection: Selection) -> str:
             "--csv needs a profile, which no run of these sessions has: --csv-experiment has their "
             "metrics"
         )
-    names = list(found.rest)
-    labels = {name: list(found.rest[name].totals) for name in names}
-    header = ["metric", "name", "object", "file", "side"]
-    for what in ("self", "total", "delta"):
-        header += [
-            f"{what} {name} {label}" for name in names for label in labels[name][what == "delta" :]
-        ]
-    header += [
-        f"{what} {one.kernel}"
+    groups = [[f"{name} {label}" for label in rest.totals] for name, rest in found.rest.items()]
+    verdicts: dict[str, Callable[[FunctionVerdict], str]] = {
+        "extent": lambda one: one.extent,
+        "under": lambda one: " ".join(one.under),
+        "hardly under": lambda one: " ".join(one.hardly),
+    }
+
+    def of(tell: Callable[[FunctionVerdict], str], line: Line, kernel: str) -> str:
+        return tell(line.verdicts[kernel]) if kernel in line.verdicts else ""
+
+    details = [
+        of_kernel(one.kernel, name, "detail", partial(of, tell), title=name)
         for one in found.extents
-        for what in ("extent", "under", "hardly under")
+        for name, tell in verdicts.items()
     ]
-    return written(header, _rows(found, names, labels, selection))
-
-
-def _rows(
-    found: JointFunctions,
-    names: Sequence[str],
-    labels: dict[str, list[str]],
-    selection: Selection,
-) -> Iterator[Line]:
-    def line(
-        title: Sequence[str],
-        self_: Mapping[str, Counts | None],
-        total: Mapping[str, Counts | None],
-        verdicts: Mapping[str, FunctionVerdict] = MappingProxyType({}),
-    ) -> Line:
-        cells: list[int | str] = []
-        for of in (self_, total):
-            for name in names:
-                counts = of.get(name)
-                cells += counts.values() if counts is not None else [""] * len(labels[name])
-        for name in names:
-            counts = self_.get(name)
-            base, *others = labels[name]
-            for label in others:
-                cells.append("" if counts is None else counts[label] - counts[base])
-        for one in found.extents:
-            told = verdicts.get(one.kernel)
-            cells += _verdict(told) if told else ["", "", ""]
-        return [text(found.metric), *title, *cells]
-
-    for row in found.rows:
-        title = [*map(text, (row.name, row.object, row.file)), row.side]
-        yield line(
-            title,
-            row.self_by_part,
-            {name: one.total if one else None for name, one in row.parts.items()},
-            row.verdicts,
-        )
-    if any(rest.hidden_functions for rest in found.rest.values()):
-        hidden = {name: rest.hidden for name, rest in found.rest.items()}
-        # Totals overlap: their sum would count what is inlined more than once.
-        yield line(["[functions not shown]", "", "", selection.side or ""], hidden, {})
-    for (reason, side), by_part in found.unresolved().items():
-        yield line([f"[unresolved: {reason}]", "", "", side], by_part, by_part)
-
-
-def _verdict(one: FunctionVerdict) -> list[str]:
-    return [one.extent, " ".join(one.under), " ".join(one.hardly)]
+    lines = parts_lines(found, selection.side)[:-1]
+    return tables([shapes.every(found.metric, groups, lines, {}, details)])
 
 
 def experiment(findings: PartsFindings) -> str:
@@ -93,7 +53,5 @@ def experiment(findings: PartsFindings) -> str:
     joint = findings.results
     if not joint.metrics():
         raise InputError("--csv-experiment: there is no experiment; --csv writes the functions")
-    lines: Iterator[Line] = (
-        [row.part, *csv_experiment.line(row, joint.swept)] for row in result_rows(joint.parts)
-    )
+    lines = ([row.part, *csv_experiment.line(row, joint.swept)] for row in result_rows(joint.parts))
     return written([findings.kind.name, *csv_experiment.header(joint.swept)], lines)

@@ -1,6 +1,7 @@
 """The page of several architectures, or compilers: the joint tables first, then what a page has, of
 the part and the point that the reader chooses."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -8,6 +9,8 @@ from msgspec.structs import replace
 
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.parts.findings import PartsFindings
+from profdiff.forms import text
+from profdiff.forms.numbers import Numbers
 from profdiff.reports import charts
 from profdiff.reports.documents import session
 from profdiff.reports.page import accesses, html, sharing
@@ -90,20 +93,21 @@ def joint(findings: PartsFindings) -> Joint:
 
 def _functions(findings: PartsFindings, found: JointFunctions | None) -> list[PartsTable]:
     """The table of functions, with names first."""
-    made = parts_function_table.texts(findings, found) if found else None
-    if made is None:
+    table = parts_function_table.table(findings, found) if found else None
+    if table is None:
         return []
+    columns, rows, sums = text.texts(table, Numbers())
     return [
         PartsTable(
-            title=made.title,
+            title=text.heading(table),
             names=1,
-            header=_turned([column.title for column in made.columns]),
-            groups=_turned([column.group for column in made.columns]),
-            rows=[_turned(row) for row in made.body],
-            foot=[_turned(row) for row in made.tail],
+            header=_turned([column.title for column in columns]),
+            groups=_turned([column.group for column in columns]),
+            rows=[_turned(row) for row in rows],
+            foot=[_turned(row) for row in sums],
         )
     ]
 
 
-def _turned(row: list[str]) -> list[str]:
+def _turned(row: Sequence[str]) -> list[str]:
     return [row[-1], *row[:-1]]

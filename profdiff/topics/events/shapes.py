@@ -1,10 +1,12 @@
 """What is shown of events: a table of the workload's own, one of those outside it, and what is not
 known. ``docs/events.md`` explains it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from profdiff.base import units
 from profdiff.base.errors import InputError
+from profdiff.evidence.conditions.condition import Changes, Condition, MeasuredChange
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.events import FEW, EventRow, EventTable
 from profdiff.evidence.findings import Findings
@@ -38,6 +40,13 @@ _OUTSIDE = (
     "Outside the workload are interrupts with their softirqs, threads of the kernel and idle "
     "vCPUs: chance decides what of them falls into the window."
 )
+# Why no statement about a difference is certain.
+_REASONS = {
+    Verdict.UNSURE: "timer ticks, which task runs first, or where things lie can make the "
+    "difference; record --vary-state tells whether it holds",
+    Verdict.DEPENDS: "the change depends on state",
+}
+_COPIES = "inlined copies of the event's functions are not known"
 _MIXED = (
     "What ran outside the workload is not told apart (no call tree, or no kallsyms): it is in "
     "these numbers."
@@ -60,6 +69,38 @@ def section(findings: Findings) -> Section:
         ],
         notes=[" ".join(_notes(events))],
     )
+
+
+def changes(findings: Findings) -> Changes:
+    """Those of events where they happen by their nature: in the workload's own context, or outside
+    it. Raises InputError where nothing is known."""
+    events = findings.events
+    if isinstance(events, str):
+        raise InputError(events)
+    return partial(_changes, events, findings.setting.ops)
+
+
+def _changes(events: EventTable, ops: int | None, condition: Condition) -> Iterator[MeasuredChange]:
+    row = events.row(condition.what)
+    for kernel, difference in enumerate(row.changes, 1):
+        label, counts = events.labels[kernel], [row.counts[0], row.counts[kernel]]
+        known = [count for count in counts if count is not None]
+        if difference is None or len(known) < 2:
+            ends = zip((events.labels[0], label), counts, strict=True)
+            lacking = [label for label, count in ends if count is None]
+            why = f"{condition.what} is not known of {' and '.join(lacking)}"
+            yield MeasuredChange.unknown(label, why, of_row=True)
+            continue
+        is_blind = difference.verdict != Verdict.EXACT and not events.counts_copies(kernel)
+        yield MeasuredChange.of_difference(
+            label,
+            condition,
+            known,
+            difference,
+            ops,
+            undecided=_COPIES if is_blind else _REASONS.get(difference.verdict, ""),
+            note="" if row.context == "own" else "outside the workload",
+        )
 
 
 def _table(events: EventTable, context: Context, title: str) -> Table:

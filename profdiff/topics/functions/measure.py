@@ -1,6 +1,6 @@
 """What each function costs on every kernel, and what makes up the rest."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -63,7 +63,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     """What a table shows of a function, or together of several: those ``hidden``, what is
     ``unresolved`` for a reason, ``all``, or what ran ``outside`` the workload. ``title``: for
     readers; ``name``, ``object``, ``file``: for programs. ``numbers``: of the functions, and behind
-    them of what has none. ``work``: the instructions that were sampled with cycles."""
+    them of what has none. ``work``: the instructions that were sampled with cycles. ``verdicts``:
+    by kernel, what several compilers make of it."""
 
     what: Literal["function", "hidden", "unresolved", "all", "outside"]
     title: str
@@ -78,6 +79,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     samples: Counts | None = None
     work: Counts | None = None
     marks: str = ""
+    verdicts: Mapping[str, Any] = {}
 
 
 class Calls(msgspec.Struct, frozen=True, kw_only=True):

@@ -62,7 +62,8 @@ def exact(comparison: Comparison, rows: Rows) -> Table:
     outside = ran_outside(comparison, rows.side)
     tail = [Line(what="outside", title=OUTSIDE, self=outside, total=outside)] if outside else []
     remark = one_boot(comparison)
-    return _table(comparison, columns, [*lines, *tail], comparison.metric.title, remark=remark)
+    about = {"title": comparison.metric.title, "kernels": comparison.labels, "remark": remark}
+    return _table(columns, [*lines, *tail], ops=comparison.ops, **about)
 
 
 def one_boot(comparison: Comparison) -> str:
@@ -105,9 +106,9 @@ def sampled(comparison: Comparison, rows: Rows, beside: Comparison | None) -> Ta
     columns += [of_row("marks", "word", lambda line: line.marks, title="")] if others else []
     signs = {sign for line in lines for sign in line.marks}
     legend = [Note(text=f"{sign} {text}") for sign, text in marks.LEGEND.items() if sign in signs]
-    title = f"{comparison.metric.title}, sampled"
+    about = {"title": f"{comparison.metric.title}, sampled", "kernels": labels, "legend": legend}
     remark = f": share of each kernel's total{', with instructions' if beside else ''}"
-    return _table(comparison, columns, lines, title, remark=remark, legend=legend)
+    return _table(columns, lines, ops=comparison.ops, remark=remark, **about)
 
 
 def changed(comparison: Comparison, kernel: int, top: int) -> Table:
@@ -129,7 +130,35 @@ def changed(comparison: Comparison, kernel: int, top: int) -> Table:
     columns = [_count(label, "count" if exact else "detail") for label in pair]
     columns += [] if exact else [_share(label, whole, label) for label in pair]
     columns += [_differs(base, other, "delta", spare=1), _differs(base, other, "change", spare=2)]
-    return _table(comparison, columns, [*lines, whole], "", kernels=list(pair))
+    return _table(columns, [*lines, whole], title="", kernels=list(pair), ops=comparison.ops)
+
+
+def side_by_side(
+    lines: Sequence[Line],
+    parts: Mapping[str, tuple[str, str]],
+    absent: str,
+    details: Sequence[Cells],
+    **about: Any,
+) -> Table:
+    """The table of several parts, by name the labels of two kernels of each; ``absent``: what
+    stands for a line that a part does not have."""
+    columns = []
+    for name, (base, other) in parts.items():
+        whole = lines[-1].self
+        delta = whole[other] - whole[base] if other in whole else 0
+
+        def share(line: Line, label: str, base: str = base, delta: int = delta) -> Cell:
+            known = label in line.self
+            return _part(line.self[label] - line.self[base], delta) if known else absent
+
+        columns += [
+            of_kernel(other, "self", "detail", lambda line, k: line.self.get(k), title=name),
+            _differs(base, other, "delta", absent=absent),
+            _differs(base, other, "change", spare=1, absent=absent),
+            of_kernel(other, "share", "share", share, title="share", spare=2, of="self"),
+        ]
+    kernels = [other for _, other in parts.values()]
+    return _table([*columns, *details], lines, kernels=kernels, grouped=True, **about)
 
 
 def every(
@@ -140,8 +169,8 @@ def every(
     details: Sequence[Cells] = (),
 ) -> Table:
     """All functions of a metric for programs. ``groups``: the labels of kernels that are compared,
-    the base first. ``figures``: what is counted besides. The step of a kernel is to the one before
-    it; that of the first behind the base is its delta."""
+    the base first. ``figures``: what is counted besides. The step of a kernel of
+    the only group is to the one before it; that of the first behind the base is its delta."""
     labels = [label for group in groups for label in group]
     shown: dict[str, Callable[[Line, str], Cell]] = {
         "self": lambda line, label: line.self.get(label),
@@ -155,7 +184,8 @@ def every(
         for label in labels
     ]
     pairs = [("delta", group[0], label) for group in groups for label in group[1:]]
-    pairs += [("step", *pair) for group in groups for pair in pairwise(group[1:])]
+    if len(groups) == 1:
+        pairs += [("step", *pair) for pair in pairwise(groups[0][1:])]
     names = ("name", "object", "file", "side")
     columns = [
         of_row("metric", "name", lambda _: metric),
@@ -219,13 +249,11 @@ def call_table(comparison: Comparison, rows: Rows, ops: int | None) -> Table | N
     )
 
 
-def _table(
-    comparison: Comparison, columns: Sequence[Cells], lines: Sequence[Line], title: str, **more: Any
-) -> Table:
+def _table(columns: Sequence[Cells], lines: Sequence[Line], **about: Any) -> Table:
     return tabulate(
         [*columns, of_row("function", "name", lambda line: line.title)],
-        **{"name": "functions", "title": title, "kernels": comparison.labels, **more},
-        ops=comparison.ops,
+        name="functions",
+        **about,
         rows=[line for line in lines if line.what == "function"],
         sums=[line for line in lines if line.what != "function"],
     )
@@ -254,12 +282,13 @@ def _differs(
     spare: int = 0,
     figure: str = "self",
     cell: Callable[[Line, str], Cell] | None = None,
+    absent: str | None = None,
 ) -> Cells:
-    """How much more a kernel has, or what ``cell`` says; None where it has no such line."""
+    """How much more a kernel has, or what ``cell`` says; ``absent``: without such a line."""
 
     def delta(line: Line, kernel: str) -> Cell:
         counts = getattr(line, figure)
-        return counts[kernel] - counts[base] if kernel in counts else None
+        return counts[kernel] - counts[base] if kernel in counts else absent
 
     more: Any = {"title": title or shows, "shows": [shows], "spare": spare, "of": figure}
     return of_kernel(label, f"{figure} {title or shows}", "delta", cell or delta, **more)

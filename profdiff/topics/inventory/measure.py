@@ -85,7 +85,7 @@ class Inventory:
 
     def __init__(self, findings: Findings) -> None:
         if findings.exact is None or findings.classes is None:
-            raise InputError(f"inventory: {SAMPLED}")
+            raise InputError(SAMPLED)
         self.comparison, self._classes = findings.exact, findings.classes
         self._findings = findings
         of_run = [run.kernel for run in self.comparison.runs]

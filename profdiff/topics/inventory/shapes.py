@@ -7,17 +7,34 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from profdiff.base import units
+from profdiff.collectors.calibration.prices import Prices
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics import Verdict
 from profdiff.profile.inline_sites import code_sizes, inlining
 from profdiff.session.session import Session
-from profdiff.shapes.table import Note, Section, Table, by_kernel, of_row, tabulate
+from profdiff.shapes.table import (
+    Cells,
+    Kind,
+    Note,
+    Section,
+    Table,
+    by_kernel,
+    of_kernel,
+    of_row,
+    tabulate,
+)
+from profdiff.topics.inventory.loops import Loop, loops
 from profdiff.topics.inventory.measure import Inventory, ItemRow
+from profdiff.topics.inventory.prices import PricedInventory
 from profdiff.topics.inventory.sentences import sentences
 
 # Functions of each item that readers see.
 _FUNCTIONS = 3
+_LOOPS = (
+    "A loop's instructions are of its function with what is inlined and of inner loops, without "
+    "what it calls; its name is the function that all of it is of."
+)
 _CODE = (
     "Code: bytes with what is inlined, in functions that ran; inlined N: in N places; both: also "
     "called by itself."
@@ -31,12 +48,20 @@ _LEGEND = (
 def section(findings: Findings) -> Section:
     """Raises InputError where nothing is known."""
     inventory = Inventory(findings)
+    prices = findings.prices if len(inventory.labels) > 1 else None
+    priced = PricedInventory(inventory, prices) if isinstance(prices, Prices) else None
     return Section(
         name="inventory",
         title="Inventory",
-        sentences=sentences(inventory),
-        tables=[items(inventory), _functions(inventory), _code(inventory, findings.session)],
-        notes=_notes(inventory),
+        sentences=[*sentences(inventory), *(priced.sentences() if priced else ())],
+        tables=[
+            items(inventory),
+            *([priced.table()] if priced else ()),
+            _functions(inventory),
+            _loops(inventory),
+            _code(inventory, findings.session),
+        ],
+        notes=[*_notes(inventory), *([prices] if isinstance(prices, str) else ())],
     )
 
 
@@ -102,6 +127,81 @@ def _table(inventory: Inventory, columns: Sequence[Any], **about: Any) -> Table:
     )
 
 
+class _Loop(NamedTuple):
+    """A loop on each kernel, None where it has none."""
+
+    function: str
+    inner: str
+    loops: Sequence[Loop | None]
+
+    @property
+    def often(self) -> int:
+        return max(loop.iterations for loop in self.loops if loop)
+
+    def differs(self, inventory: Inventory) -> float:
+        """How many instructions and jumps all iterations of the base would take more or less on
+        another kernel; where nothing is compared, how many ran. 0 for loops that are rare."""
+        known = [loop for loop in self.loops if loop]
+        if self.often < (inventory.comparison.ops or 1):
+            return 0
+        if len(self.loops) == 1:
+            return known[0].instructions
+        ends = [(loop.length, loop.jumps) for loop in known]
+        far = max(max(one) - min(one) for one in zip(*ends, strict=True))
+        return self.often * (far if len(known) == len(self.loops) else known[0].length)
+
+
+def _loops(inventory: Inventory) -> Table:
+    """What one iteration executes and how often it jumps; of several kernels, readers see the loops
+    in which that differs."""
+    comparison, labels = inventory.comparison, inventory.labels
+    number = {label: at for at, label in enumerate(labels)}
+    every = [loops(comparison, kernel) for kernel in range(len(labels))]
+    known: dict[tuple[int | None, str, int], list[Loop | None]] = {}
+    for kernel, of_kernel_ in enumerate(every):
+        for key, loop in (of_kernel_ or {}).items():
+            name = (comparison.numbers[kernel].get(key.function), key.inner, key.number)
+            known.setdefault(name, [None] * len(labels))[kernel] = loop
+    rows = [
+        _Loop(inventory.name(function), f"{inner} {place}", some)
+        for (function, inner, place), some in known.items()
+    ]
+    far = {id(row): row.differs(inventory) for row in rows}
+    rows.sort(key=lambda row: -far[id(row)])
+
+    def figure(name: str, title: str) -> list[Cells]:
+        def cell(row: _Loop, label: str) -> float | None:
+            loop = row.loops[number[label]]
+            return getattr(loop, name) if loop else None
+
+        kind: Kind = "detail" if name == "line" else "number"
+        return [of_kernel(label, name, kind, cell, title=title) for label in labels]
+
+    unknown = [label for label, found in zip(labels, every, strict=True) if found is None]
+    return tabulate(
+        [
+            *figure("iterations", "iterations"),
+            *figure("length", "instructions"),
+            *figure("jumps", "jumps"),
+            *figure("line", "line"),
+            of_row("function", "name", lambda row: row.function),
+            of_row("loop", "name", lambda row: row.inner),
+        ],
+        name="inventory-loops",
+        title="loops: iterations in all, and instructions and taken jumps of each",
+        kernels=labels,
+        ops=None,
+        rows=[row for row in rows if far[id(row)] >= 0.01 * row.often],
+        hidden=[row for row in rows if far[id(row)] < 0.01 * row.often],
+        by_kernel=False,
+        grouped=True,
+        notes=[f"Recordings do not tell taken branches: {', '.join(unknown)}."] if unknown else [],
+        legend=[Note(_LOOPS)],
+        limit="top",
+        names=1,
+    )
+
+
 class _Code(NamedTuple):
     """The bytes of a function's code by kernel, None where they are not known, and how it ran."""
 
@@ -126,7 +226,7 @@ def _code(inventory: Inventory, session: Session | None) -> Table:
             [size or None for size in sizes.size[row].tolist()],
             [ran.way(row, kernel) for kernel in range(len(labels))],
         )
-        for row in np.argsort(-sizes.size.max(axis=1), kind="stable").tolist()
+        for row in np.lexsort((-sizes.size.max(axis=1), -np.ptp(sizes.size, axis=1))).tolist()
     ]
 
     def difference(row: _Code, label: str) -> Difference | None:

@@ -39,7 +39,7 @@ def table(number: int, probed: Probed, ops: int | None) -> Table:
             of_row("high", "detail", lambda row: row[3]),
             *by_figure(list(values), "calls", lambda row, kernel: row[1][kernel], "delta"),
         ],
-        name=f"probe-{number}",
+        name=f"probes-{number}",
         title=f"{title}, calls" if values else title,
         kernels=list(values),
         ops=ops,

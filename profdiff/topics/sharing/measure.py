@@ -6,16 +6,22 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from profdiff.base import units
+from profdiff.base.errors import InputError
+from profdiff.base.names import suggesting
+from profdiff.evidence.conditions.condition import Condition, MeasuredChange
+from profdiff.evidence.difference import AbsentError, summed
+from profdiff.evidence.findings import Findings
 from profdiff.evidence.sharing import Reads, SharingRow, SharingTable
 from profdiff.evidence.statistics.rule import Verdict
 from profdiff.profile.data import naming
 from profdiff.profile.function_identity import title
 from profdiff.profile.sharing.locks import Lock
 from profdiff.profile.sharing.names import Name
-from profdiff.profile.sharing.runs import chosen, lines_at, nearest
+from profdiff.profile.sharing.runs import NOT_RECORDED, chosen, lines_at, nearest
 from profdiff.profile.sharing.sums import Sums
 from profdiff.session.points import Setting
 from profdiff.session.session import Session
+from profdiff.symbolization.data_accesses import DataAccesses
 
 LEAST = 0.01
 """Rows with less than so many transfers and misses per op are not worth a line."""
@@ -23,6 +29,12 @@ LEAST = 0.01
 # Reads that differ by a smaller share are not told.
 _CHANGED = 0.25
 _WORDS = {"stack": "stack of a task", "user-memory": "user memory"}
+
+# Why no statement about a difference is certain.
+_WHY = {
+    "schedule": "lines are recycled, so transfers depend on the schedule",
+    "runs": "the runs of a kernel differ",
+}
 
 Measure = Literal["transfers", "misses"]
 
@@ -84,6 +96,14 @@ class Lines:
         setting = nearest(session.manifest, setting)
         return Lines(SharingTable(lines_at(session, setting)), setting.title)
 
+    @staticmethod
+    def at_setting(findings: Findings) -> "Lines":
+        """At the setting of findings alone. Raises as ``of`` does."""
+        if findings.session is None:
+            raise InputError(NOT_RECORDED)
+        table = SharingTable(lines_at(findings.session, findings.setting))
+        return Lines(table, findings.setting.title)
+
     @cached_property
     def rows(self) -> list[SharingRow]:
         """What changed for certain first."""
@@ -103,6 +123,58 @@ class Lines:
             for lock, own in held.items()
             for sure in [self.table.is_sure(lock, held)]
         ]
+
+    def changes(self, condition: Condition) -> Iterator[MeasuredChange]:
+        """Those of all transfers or misses, of user memory or of all else, or of a type, field or
+        variable. Raises AbsentError where no kernel is known to have that."""
+        what, is_data = condition.what, condition.function
+        rows = [row for row in self.rows if _is_of(row, what, is_data=is_data)]
+        if not rows and is_data and not self._has(what):
+            known = {row.name.title for row in self.rows}
+            known |= {one.strings[at] for one in self._accesses for at in one.layout_type.tolist()}
+            why = f"no kernel is known to have {what}"
+            raise AbsentError(suggesting(why, what, sorted(known)))
+        measure: Measure = "transfers" if condition.metric == "transfers" else "misses"
+        total, kernels = self.table.summed(rows), self.table.kernels
+        for kernel, label in enumerate(self.labels[1:], 1):
+            ends = (0, kernel)
+            missing = [self.labels[at] for at in ends if is_data and kernels[at].missing]
+            if missing:
+                why = f"data has no names on {units.listed(missing)}"
+                yield MeasuredChange.unknown(label, why, of_row=True)
+                continue
+            # Which rows they are in does not matter to a sum of all.
+            some = rows if is_data else [total]
+            difference = summed([getattr(row.changes[kernel - 1], measure) for row in some])
+            wide = difference.low < difference.high
+            causes = total.changes[kernel - 1].causes
+            yield MeasuredChange.of_difference(
+                label,
+                condition,
+                [count(total.sums[at], measure) for at in ends],
+                difference,
+                [self.table.ops[at] for at in ends],
+                undecided="; ".join(_WHY[cause] for cause in causes if cause in _WHY),
+                note="lines without a name may be of the same data" if wide else "",
+            )
+
+    @property
+    def _accesses(self) -> list[DataAccesses]:
+        return [one.accesses for one in self.table.kernels if one.accesses is not None]
+
+    def _has(self, what: str) -> bool:
+        """Whether some kernel has a type, field or variable, though none of its lines may change
+        hands."""
+        owner, _, field = what.partition(".")
+        for accesses in self._accesses:
+            strings = accesses.strings
+            if owner in {strings[name] for name in accesses.global_name.tolist()}:
+                return True
+            for row, name in enumerate(accesses.layout_type.tolist()):
+                if strings[name] == owner:
+                    own = accesses.field_name[accesses.field_type == row].tolist()
+                    return not field or any(naming.is_within(strings[one], field) for one in own)
+        return False
 
     def share(self, lock: HeldLock, kernel: int) -> float:
         """The fraction of the kernel's instructions that execute while a lock is held."""
@@ -190,6 +262,28 @@ class Lines:
                 if more and abs(more) >= _CHANGED * max(theirs, mine):
                     found.append(ReadChange(more, row, read))
         return sorted(found, key=lambda one: -abs(one.more))
+
+
+def _is_of(row: SharingRow, what: str, *, is_data: bool) -> bool:
+    """Whether a row is of a type, field or variable, or else of user memory or of all else."""
+    if is_data:
+        return any(is_of(name, what) for name in row.fields)
+    return what == "total" or (row.name.kind == "user-memory") == (what == "user")
+
+
+def is_of(name: Name, what: str) -> bool:
+    """Whether data is a type's or variable's, or a field of it. Rows know locks and counters as a
+    whole, so that one stands for what is in it. What may be other data as well is not counted, but
+    is in the interval of what it may be."""
+    if name.among:
+        return False
+    owner, _, field = what.partition(".")
+    if not owner or owner not in (name.type, name.symbol):
+        return False
+    path = name.path
+    return (
+        not field or naming.is_within(path, field) or (bool(path) and naming.is_within(field, path))
+    )
 
 
 def verdict_word(row: SharingRow) -> str:

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from profdiff.base import units
+from profdiff.evidence.conditions.condition import Changes
 from profdiff.evidence.difference import Difference
+from profdiff.evidence.findings import Findings
 from profdiff.evidence.sharing import Reads, SharingRow
 from profdiff.evidence.statistics.rule import Verdict
 from profdiff.shapes.table import (
@@ -42,6 +44,17 @@ _NAMES = 28
 # A lock that is held for a smaller share of the kernel's instructions is not shown.
 MIN_HELD = 0.01
 _MODES = {"exclusive": "alone", "shared": "with others"}
+
+
+def section(findings: Findings) -> Section:
+    """That of the setting alone. Raises InputError where the base has no such run there,
+    SessionError where what is kept is damaged."""
+    return of_lines(Lines.at_setting(findings))
+
+
+def changes(findings: Findings) -> Changes:
+    """Those of transfers and misses. Raises as ``section`` does."""
+    return Lines.at_setting(findings).changes
 
 
 def of_lines(lines: Lines) -> Section:

@@ -43,7 +43,7 @@ def section(findings: Findings) -> Section:
     tables = [
         tabulate(
             columns,
-            name=f"trace-{number}",
+            name=f"traces-{number}",
             title=f"{function}: {title}",
             kernels=labels,
             ops=None,

@@ -4,7 +4,9 @@ which functions make their rows, for programs. ``docs/types.md`` explains it."""
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from profdiff.evidence.conditions.condition import Changes
 from profdiff.evidence.difference import Difference
+from profdiff.evidence.findings import Findings
 from profdiff.profile.data import naming
 from profdiff.profile.data.keys import Group
 from profdiff.profile.data.pairing import By
@@ -22,7 +24,14 @@ from profdiff.shapes.table import (
     tabulate,
 )
 from profdiff.topics.types import sentences
-from profdiff.topics.types.measure import Accesses, access, added, difference, largest_part
+from profdiff.topics.types.measure import (
+    Accesses,
+    DataChanges,
+    access,
+    added,
+    difference,
+    largest_part,
+)
 
 _ONE_BOOT = "; of each kernel, the boot with the median total stands for all"
 _HEADINGS: Mapping[By, str] = {"field": "field", "type": "type", "line": "line of 64 bytes"}
@@ -42,6 +51,17 @@ class _Part(NamedTuple):
     number: int
     row: DataRow
     part: FunctionPart
+
+
+def section(findings: Findings) -> Section:
+    """Data by fields. Raises InputError where accesses are not known, SessionError where what is
+    kept is damaged."""
+    return of_accesses(Accesses.of(findings))
+
+
+def changes(findings: Findings) -> Changes:
+    """Those of loads and stores. Raises as ``section`` does."""
+    return DataChanges(findings).changes
 
 
 def of_accesses(accesses: Accesses, *, absolute: bool = False) -> Section:

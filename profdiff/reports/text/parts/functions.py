@@ -1,89 +1,42 @@
-"""The table of functions with columns for each architecture, or compiler, as text."""
+"""The table of functions with columns for each architecture, or compiler."""
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from profdiff.base import units
 from profdiff.evidence.parts.findings import PartsFindings
-from profdiff.forms.columns import Block, Column
-from profdiff.forms.columns import draw as drawn
-from profdiff.forms.numbers import Numbers
+from profdiff.shapes.table import Table, of_row
+from profdiff.topics.functions import shapes
+from profdiff.topics.functions.measure import Line
 from profdiff.views.parts.functions import JointFunctions
-from profdiff.views.parts.verdicts import FunctionVerdict
-from profdiff.views.record import Counts
+from profdiff.views.record import Counts, Side
 from profdiff.views.results.result import ABSENT
 
 
-class _Line(NamedTuple):
-    """A function, or one of the lines below the rule. ``self_``: by part, None or nothing where it
-    has no such line; ``verdicts``: by kernel, under which compilers it changed."""
-
-    name: str
-    self_: Mapping[str, Counts | None]
-    verdicts: Mapping[str, FunctionVerdict] = {}
-
-
-class Texts(NamedTuple):
-    """The table's cells; the last column has the name. ``tail``: the rows below the rule."""
-
-    title: str
-    columns: list[Column]
-    body: list[list[str]]
-    tail: list[list[str]]
-
-
-def draw(
-    findings: PartsFindings,
-    found: JointFunctions,
-    width: int,
-    *,
-    per_op: bool | None = None,
-    ratios: bool = False,
-) -> list[Block]:
-    """The table in blocks of at most ``width`` columns; none where there is no table."""
-    made = texts(findings, found, per_op=per_op, ratios=ratios)
-    if made is None:
-        return []
-    return drawn(made.title, made.columns, made.body, width, made.tail)
-
-
-def texts(
-    findings: PartsFindings,
-    found: JointFunctions,
-    *,
-    per_op: bool | None = None,
-    ratios: bool = False,
-) -> Texts | None:
+def table(findings: PartsFindings, found: JointFunctions) -> Table | None:
     """The table of the kernel of the largest change; None where no part has a second kernel."""
     label, base = shown_kernel(findings, found), findings.results.labels[0]
     if label is None:
         return None
-    columns: list[Column] = []
-    cells: list[Callable[[_Line], str]] = []
-    for part, name in enumerate(findings.names):
-        rest = found.rest.get(name)
-        numbers = Numbers(rest.ops if rest and per_op is not False else None, ratios)
-        shows = (
-            ("delta", _delta(numbers)),
-            (numbers.relative, numbers.change),
-            ("share", _share(rest.totals if rest else {}, base, label)),
-        )
-        for spare, (title, show) in enumerate(shows):
-            columns.append(Column(title, part=part, spare=spare, group=name))
-            cells.append(_cell(name, base, label, show))
+    details = []
     if found.extents:
-        columns.append(Column("changed under", spare=1))
-        cells.append(lambda line: line.verdicts[label].told if label in line.verdicts else "")
-    columns.append(Column("function", name=True))
-    body, tail = (
-        [[*(cell(line) for cell in cells), line.name] for line in lines]
-        for lines in (_rows(found), _tail(found))
-    )
-    example = next(iter(found.rest.values()))
-    title = Numbers(example.ops if per_op is not False else None).title
+
+        def told(line: Line) -> str:
+            return line.verdicts[label].told if label in line.verdicts else ""
+
+        details = [of_row("changed under", "word", told, spare=1)]
+    first = next(iter(found.rest.values()))
+    ops = [found.rest.get(name, first).ops for name in findings.names]
     at = f" at {findings.setting.title}" if findings.setting.title else ""
-    sampled = "" if found.exact else ", sampled"
-    return Texts(f"{found.metric}{sampled}{title}, {label} minus {base}{at}", columns, body, tail)
+    return shapes.side_by_side(
+        lines(found),
+        {name: (f"{name} {base}", f"{name} {label}") for name in findings.names},
+        ABSENT,
+        details,
+        title=f"{found.metric}{'' if found.exact else ', sampled'}",
+        remark=f", {label} minus {base}{at}",
+        ops=[one for one in ops if one] if all(ops) else None,
+    )
 
 
 def shown_kernel(findings: PartsFindings, found: JointFunctions) -> str | None:
@@ -99,40 +52,42 @@ def shown_kernel(findings: PartsFindings, found: JointFunctions) -> str | None:
     return others[-1] if others else None
 
 
-def _cell(
-    name: str, base: str, label: str, show: Callable[[int, int], str]
-) -> Callable[[_Line], str]:
-    def cell(line: _Line) -> str:
-        counts = line.self_.get(name)
-        if counts is None or label not in counts:
-            return ABSENT
-        return show(counts[base], counts[label])
+def lines(found: JointFunctions, side: Side | None = None) -> list[Line]:
+    """The rows, what is not shown, what could not be resolved, and the sum: of each part they add
+    up. Counts are by ``PART LABEL``."""
+    found_lines = [
+        Line(
+            what="function",
+            title=row.title,
+            name=row.name,
+            object=row.object,
+            file=row.file,
+            side=row.side,
+            self=_keyed(row.self_by_part),
+            total=_keyed({name: one.total if one else None for name, one in row.parts.items()}),
+            verdicts=row.verdicts,
+        )
+        for row in found.rows
+    ]
 
-    return cell
+    def add(what: Any, title: str, name: str, where: Any, counts: Mapping[str, Counts]) -> None:
+        own = _keyed(counts)
+        line = Line(what=what, title=title, name=name, side=where or "", self=own, total=own)
+        found_lines.append(line)
+
+    rest = found.rest
+    if hidden := {name: one.hidden for name, one in rest.items() if one.hidden_functions}:
+        add("hidden", "functions not shown", "[functions not shown]", side, hidden)
+    for (reason, where), by_part in found.unresolved().items():
+        title = units.printable(f"unresolved: {reason} ({where})")
+        add("unresolved", title, f"[unresolved: {reason}]", where, by_part)
+    add("all", "all", "", None, {name: one.totals for name, one in rest.items()})
+    return found_lines
 
 
-def _delta(numbers: Numbers) -> Callable[[int, int], str]:
-    return lambda base, other: numbers.delta(other - base)
-
-
-def _share(totals: Counts, base: str, label: str) -> Callable[[int, int], str]:
-    whole = totals[label] - totals[base] if label in totals else 0
-    return lambda one, other: units.share(other - one, whole)
-
-
-def _rows(found: JointFunctions) -> list[_Line]:
-    return [_Line(row.title, row.self_by_part, row.verdicts) for row in found.rows]
-
-
-def _tail(found: JointFunctions) -> list[_Line]:
-    """What is not shown, what could not be resolved, and the sum: on each they add up."""
-    lines = []
-    if any(rest.hidden_functions for rest in found.rest.values()):
-        hidden = {
-            name: rest.hidden if rest.hidden_functions else None
-            for name, rest in found.rest.items()
-        }
-        lines.append(_Line("functions not shown", hidden))
-    for (reason, side), by_part in found.unresolved().items():
-        lines.append(_Line(units.printable(f"unresolved: {reason} ({side})"), by_part))
-    return [*lines, _Line("all", {name: rest.totals for name, rest in found.rest.items()})]
+def _keyed(by_part: Mapping[str, Counts | None]) -> Counts:
+    return {
+        f"{name} {label}": count
+        for name, counts in by_part.items()
+        for label, count in (counts or {}).items()
+    }

@@ -10,6 +10,7 @@ from profdiff.evidence.parts.findings import PartsFindings
 from profdiff.evidence.parts.results import PartsResults, PartsSetting
 from profdiff.forms import columns as table
 from profdiff.forms.columns import MIN_WIDTH, Block, Column
+from profdiff.forms.text import with_legend
 from profdiff.reports.text.parts import functions
 from profdiff.session.held import PartKind
 from profdiff.session.parts import Parts
@@ -169,7 +170,8 @@ def _kernels(findings: Findings) -> str:
 def _functions(
     findings: PartsFindings, found: JointFunctions, width: int, per_op: bool | None, ratios: bool
 ) -> list[str]:
-    blocks = functions.draw(findings, found, width, per_op=per_op, ratios=ratios)
-    if not blocks:
+    shown = functions.table(findings, found)
+    if shown is None:
         return []
+    blocks = with_legend(shown, width, per_op, ratios)
     return [*table.joined(blocks), "", *units.wrap(order(findings.kind, found), width, 2)]

@@ -1,13 +1,12 @@
 """Conditions judged on every cell of a suite."""
 
-import math
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
 from profdiff.base.errors import InputError
+from profdiff.checks.judging import judge
 from profdiff.evidence.conditions.condition import Condition, Judgement, MeasuredChange
-from profdiff.evidence.conditions.judging import judge
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.suite.cells import SessionCells, SuiteCell
 from profdiff.profile import session_facts
@@ -35,7 +34,7 @@ def judge_suite(
             compared = [label for label in wanted if label in cell.changes]
             for condition in conditions:
                 unknown = [
-                    _unknown(condition, cell, label, f"{why.kind}: {why.why}")
+                    MeasuredChange.unknown(label, f"{why.kind}: {why.why}")
                     for label, why in lacking.items()
                     if why and why.kind != "not there"
                 ]
@@ -47,11 +46,11 @@ def judge_suite(
                         problems.setdefault(condition, error)
                         continue
                 known |= {condition} if some else set()
+                some += [Judgement(condition, one, "inconclusive") for one in unknown]
                 judged += [
                     replace(one, change=replace(one.change, part=cell.name, word="in", at=""))
                     for one in some
                 ]
-                judged += unknown
     for condition in conditions:
         if condition not in known and condition in problems:
             raise problems[condition]
@@ -84,18 +83,3 @@ def _cells(
             yield cell, Findings.unread(session, setting, results, facts, state)
         else:
             yield cell, None
-
-
-def _unknown(condition: Condition, cell: SuiteCell, label: str, why: str) -> Judgement:
-    change = MeasuredChange(
-        kernel=label,
-        base=math.nan,
-        other=math.nan,
-        low=math.nan,
-        high=math.nan,
-        decided=False,
-        undecided=why,
-        part=cell.name,
-        word="in",
-    )
-    return Judgement(condition, change, "inconclusive")

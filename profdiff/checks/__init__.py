@@ -1,0 +1,1 @@
+"""Conditions of ``profdiff check`` judged: over measured metrics, tables of topics, and code."""
