@@ -207,7 +207,10 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
     else:
         return ""
     each = "one boot" if boots == 1 else f"{boots:,} boots"
-    limits = "This says nothing about time, cycles or caches, nor about other configs."
+    limits = (
+        "This says nothing about time, cycles or caches, nor about other configs: "
+        f"{recording.TIME_SIGN}."
+    )
     if registry.collector(collector).kind == TRANSFERRED:
         what = "Transfers of cache lines are counted from every access to memory"
         limits = (

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from profdiff.base import units
+from profdiff.base.metric import INSTRUCTIONS
 from profdiff.collectors import registry
 from profdiff.collectors.records import DAMAGED
 from profdiff.evidence.beside import of_comparison
@@ -22,6 +23,12 @@ from profdiff.views.results.lengths import lengths
 from profdiff.views.shown_command import shown_command
 
 _NAMED = 3
+# Published changes of time that were counted, and how many counts had their sign:
+# docs/retrodiction.md.
+PUBLISHED, AGREEING = 25, 19
+TIME_SIGN = (
+    f"in {AGREEING} of {PUBLISHED} published cases, the sign of instructions was that of time"
+)
 
 Kind = Literal[
     "how",
@@ -140,6 +147,8 @@ def _counted(comparison: Comparison) -> list[Remark]:
     exact = ", exact" if comparison.metric.deterministic else ""
     text = f"{comparison.metric.title}{exact}: {how} ({where})"
     found = _all("how", [text]) + _all("detail", _iterations(comparison))
+    if comparison.metric.name == INSTRUCTIONS.name:
+        found += _all("detail", [f"instructions are not time: {TIME_SIGN} (docs/retrodiction.md)"])
     return found + _beside(comparison)
 
 
