@@ -39,6 +39,7 @@ class _Kind(NamedTuple):
 
 
 _SERIALISES, _ORDERS, _OTHER = "serialises", "orders memory or execution", "changes processor state"
+# By the names that QEMU has for architectures.
 _KINDS: Mapping[str, tuple[_Kind, ...]] = {
     "x86_64": (
         _Kind("cpuid", "cpuid", _SERIALISES),
@@ -64,7 +65,7 @@ _KINDS: Mapping[str, tuple[_Kind, ...]] = {
         _Kind("xsave-xrstor", r"(xsave|xrstor)\w*", _OTHER),
         _Kind("rdtsc", "rdtscp?", "reads the clock"),
     ),
-    "arm64": (
+    "aarch64": (
         _Kind("dsb", "dsb", _SERIALISES),
         _Kind("isb", "isb", _SERIALISES),
         _Kind("eret", r"eret\w*", _SERIALISES),
@@ -72,6 +73,7 @@ _KINDS: Mapping[str, tuple[_Kind, ...]] = {
         _Kind("sb", "sb", _ORDERS),
         _Kind("tlbi", "tlbi", "forgets translations"),
         _Kind("cache-maintenance", "dc|ic", "works on caches"),
+        _Kind("dc-zva", "dc zva,.*", "clears a block of memory"),
         _Kind("msr", "msr", _OTHER),
         _Kind("mrs", "mrs", "reads processor state"),
         _Kind("svc", "svc", "enters the kernel"),
@@ -140,7 +142,7 @@ _OF_CLASS = {
     "conditional": "conditional",
     "vector": "vector",
 }
-_STATE_REGISTER = re.compile("%[cd][rb]")
+_OPERANDS = {"mov": re.compile("%[cd][rb]"), "dc": re.compile("^zva,")}
 _OF_FLOW = {"return": "returns", "jump": "jumps"}
 
 
@@ -287,11 +289,12 @@ def _kind_numbers(decoded: Disassembly, kinds: Sequence[_Kind]) -> NDArray[np.in
     for operation in np.unique(decoded.operation).tolist():
         of_string[operation] = _kind_number(strings[operation], kinds)
     result = of_string[decoded.operation]
-    moves = np.flatnonzero(decoded.operation == strings.index("mov") if "mov" in strings else [])
-    for row in moves.tolist():
-        operands = strings[decoded.operands[row]]
-        if _STATE_REGISTER.search(operands):
-            result[row] = _kind_number(f"mov {operands}", kinds)
+    for operation, pattern in _OPERANDS.items():
+        known = strings.index(operation) if operation in strings else -1
+        for row in np.flatnonzero(decoded.operation == known).tolist():
+            operands = strings[decoded.operands[row]]
+            if pattern.search(operands):
+                result[row] = _kind_number(f"{operation} {operands}", kinds)
     return result
 
 
