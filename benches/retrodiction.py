@@ -1,11 +1,12 @@
 """How often the sign of a change in instructions was that of the published time.
 
     python benches/retrodiction.py [--pairs GLOB] [--half rules|held-out|all] [--seed N]
-                                   [--linux REPO] [--work FOLDER] [--markdown FILE]
+                                   [--linux REPO] [--work FOLDER] [--prices FILE] [--no-record]
 
 Each file of examples/retrodiction is a published pair of timings. Its rows are recorded on the
 kernels that it names, by default packaged ones, or with --linux on the commits themselves. Sessions
 stay in FOLDER, so a second run records only what is missing. Prints a row for each pair, then sums.
+FILE is one of `profdiff calibrate`.
 """
 
 import argparse
@@ -23,10 +24,16 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 
 from profdiff.base.cache import cache_folder
+from profdiff.collectors.architecture import named
+from profdiff.collectors.calibration.prices import Prices, read_prices
+from profdiff.evidence.one_setting import LazyFindings
 from profdiff.session.session import Session
+from profdiff.topics.inventory.measure import Inventory
+from profdiff.topics.inventory.prices import PricedInventory
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "examples/retrodiction"
+PRICES = ROOT / "examples/prices/amd-epyc-family-25-model-1-kvm.json"
 SEED = 20261128
 
 # The rules, fixed on one half of the pairs before the other half was recorded. A published change
@@ -37,6 +44,12 @@ COUNTED = 0.005
 
 # Hardware's own counters in 62 mails of the kernel test robot: no emulation can do better.
 BOUND = (54, 62, 0.65)
+
+_COUNTS = {
+    "instructions": "once",
+    "with each iteration": "each",
+    "inventory at prices": "priced",
+}
 
 Words = Annotated[list[str], msgspec.Meta(min_length=1)]
 Two = Annotated[list[str], msgspec.Meta(min_length=2, max_length=2)]
@@ -115,18 +128,31 @@ class Cell(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Instructions per op: each repeated string instruction once, and each of its iterations."""
+    """Instructions per op: each repeated string instruction once, and each of its iterations.
+    ``cheapest``, ``dearest``: cycles per op of those that have a price, by the lowest prices and by
+    the highest; None on another architecture than that of the prices."""
 
     once: float
     each: float
+    cheapest: float | None = None
+    dearest: float | None = None
 
 
 class Result(NamedTuple):
-    """A pair or a row: ln of its ratio of times, of instructions, and with each iteration."""
+    """A pair or a row: ln of its ratio of times, of instructions, with each iteration, and of what
+    has a price, by the lowest prices and by the highest (NaN without)."""
 
     time: float
     once: float
     each: float
+    cheapest: float = math.nan
+    dearest: float = math.nan
+
+    @property
+    def priced(self) -> float:
+        """Between the two; 0 where they have opposite signs."""
+        ends = self.cheapest, self.dearest
+        return sum(ends) / 2 if ends[0] * ends[1] > 0 else 0 * sum(ends)
 
 
 def read_pairs(glob: str = "*") -> dict[str, Pair]:
@@ -202,7 +228,7 @@ class Recordings:
             argv = [sys.executable, "-m", "profdiff", "record", "--suite", str(suite)]
             subprocess.run([*argv, "-o", str(folder), *options], check=False)
 
-    def counts(self, cell: Cell) -> Counts | None:
+    def counts(self, cell: Cell, prices: Prices | None = None) -> Counts | None:
         """Of the plain run; None if there is none that finished."""
         name = self._names[cell.machine][cell.command, cell.ops]
         folder = self._suite(cell.machine) / name
@@ -211,9 +237,9 @@ class Recordings:
         for run in Session.open(folder).manifest.runs:
             found = run.instructions
             if run.kernel == ("before", "after")[cell.kernel] and found and not run.failure:
-                return Counts(
-                    (found.kernel + found.user) / cell.ops, found.each_iteration / cell.ops
-                )
+                sums = found.kernel + found.user, found.each_iteration
+                costs = _costs(folder, cell.kernel, prices) if prices else ()
+                return Counts(*(number / cell.ops for number in (*sums, *costs)))
         return None
 
     def _suite(self, machine: Machine) -> Path:
@@ -234,9 +260,18 @@ def _located(word: str) -> str:
     return str((FOLDER / word).resolve()) if word.endswith(".c") else word
 
 
-def priced(_before: Cell, _after: Cell) -> float | None:
-    """ln of the ratio of the inventory at prices; None until both can be had from a session."""
-    return None
+def _costs(folder: Path, kernel: int, prices: Prices) -> tuple[float, ...]:
+    """Cycles of all that has a price, by the lowest prices and by the highest. No estimate of time:
+    most instructions have no price. Empty on another architecture."""
+    inventory = Inventory(LazyFindings.of(Session.open(folder)).findings)
+    (run, *_) = inventory.comparison.runs
+    found = named(run.qemu.architecture or "") if run.qemu else None
+    if found and found.arch != prices.cpu.architecture:
+        return ()
+    priced = PricedInventory(inventory, prices)
+    rows = [part for row in inventory.rows for part in priced.price(row)]
+    counted = [(row.row.counts[kernel] or 0, row) for row in rows]
+    return sum(n * row.low for n, row in counted), sum(n * row.high for n, row in counted)
 
 
 def sign(change: float, least: float) -> int:
@@ -258,6 +293,15 @@ def middle(results: Sequence[Result]) -> Result:
     return Result(*(statistics.median(values) for values in zip(*results, strict=True)))
 
 
+def compared(time: float, before: Counts, after: Counts) -> Result:
+    """A row's result, from ln of its ratio of times."""
+    ratios = [
+        math.log(new / old) if old and new else math.nan
+        for old, new in zip(before, after, strict=True)
+    ]
+    return Result(time, *ratios)
+
+
 class Sums(NamedTuple):
     """Over the pairs whose published change has a sign: how often the count had the same one; of
     ln, the median and the worst error, and the median share of the time that the count explains."""
@@ -269,12 +313,12 @@ class Sums(NamedTuple):
     share: float
 
     @staticmethod
-    def of(results: Sequence[Result], each: bool = False) -> "Sums | None":
-        """``each``: with each iteration of repeated string instructions. None without a case."""
+    def of(results: Sequence[Result], count: str = "once") -> "Sums | None":
+        """``count``: which of a result's. None without a case."""
         pairs = [
-            (result.time, result.each if each else result.once)
+            (result.time, change)
             for result in results
-            if sign(result.time, PUBLISHED)
+            if sign(result.time, PUBLISHED) and not math.isnan(change := getattr(result, count))
         ]
         if not pairs:
             return None
@@ -325,11 +369,23 @@ def _lines(name: str, pair: Pair, rows: Sequence[tuple[Row, Result]]) -> Iterato
         found += [(row.label, result) for row, result in rows]
     for label, result in found:
         time = sign(result.time, PUBLISHED)
-        signs = [sign(count, COUNTED) == time for count in (result.once, result.each)]
-        words = ["" if not time else "yes" if same else "**no**" for same in signs]
         lead = [f"**{name}**", comparison(pair)] if not label else [f"{name}: {label}", ""]
-        changes = _change(result.time), _change(result.once), words[0]
-        yield f"| {' | '.join([*lead, *changes, _change(result.each), words[1]])} |"
+        cells = [*lead, _change(result.time)]
+        ends = sorted({_change(result.cheapest), _change(result.dearest)}, key=_number)
+        for shown, count in (
+            (_change(result.once), result.once),
+            (_change(result.each), result.each),
+            (" to ".join(ends), result.priced),
+        ):
+            same = sign(count, COUNTED) == time
+            known = time and not math.isnan(count)
+            cells += ["" if math.isnan(count) else shown]
+            cells += ["" if not known else "yes" if same else "**no**" if count else "unsure"]
+        yield f"| {' | '.join(cells)} |"
+
+
+def _number(change: str) -> float:
+    return float(change.rstrip("%"))
 
 
 def _argument_parser() -> argparse.ArgumentParser:
@@ -339,6 +395,7 @@ def _argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--linux", metavar="REPO", help="record commits of this repository")
     parser.add_argument("--work", type=Path, default=cache_folder("retrodiction"))
+    parser.add_argument("--prices", type=Path, default=PRICES, metavar="FILE")
     parser.add_argument("--no-record", action="store_true", help="print what was recorded")
     return parser
 
@@ -354,28 +411,27 @@ def main() -> int:
         for name, pair in pairs.items()
     }
     results: dict[str, list[tuple[Row, Result]]] = {}
-    failed = []
+    prices, failed = read_prices(options.prices), []
     for name, rows in planned.items():
         recordings = Recordings(options.work / name, [cell for _, both in rows for cell in both])
         if not options.no_record:
             recordings.record()
         for row, both in rows:
-            before, after = map(recordings.counts, both)
+            before, after = (recordings.counts(cell, prices) for cell in both)
             if before is None or after is None:
                 failed.append(f"{name}: {row.label}")
                 continue
-            once, each = (math.log(new / old) for old, new in zip(before, after, strict=True))
-            result = Result(pairs[name].published(row), once, each)
+            result = compared(pairs[name].published(row), before, after)
             results.setdefault(name, []).append((row, result))
 
     print(f"half: {options.half}, seed: {options.seed}\n")
-    print("| pair | what differs | time | instructions | sign | each iteration | sign |")
-    print("|---|---|---|---|---|---|---|")
+    heads = ["pair", "what differs", "time", "instructions", "sign", "each iteration", "sign"]
+    print(f"| {' | '.join([*heads, 'at prices', 'sign'])} |\n{'|---' * 9}|")
     for name, rows_found in results.items():
         print("\n".join(_lines(name, pairs[name], rows_found)))
     for heading, members in _groups(pairs, results):
-        for what, each in (("instructions", False), ("with each iteration", True)):
-            print(f"\n{heading}: {what}: {Sums.of(members, each) or 'none has a sign'}")
+        for what, count in _COUNTS.items():
+            print(f"\n{heading}: {what}: {Sums.of(members, count) or 'none has a sign'}")
     agreeing, cases, share = BOUND
     low, high = wilson(agreeing, cases)
     print(f"\nupper bound: sign {agreeing} of {cases} ({low:.0%} to {high:.0%}), share {share}")

@@ -103,10 +103,24 @@ def test_sums() -> None:
     assert (once.agreeing, once.cases) == (1, 3)
     assert once.error == pytest.approx(0.5) and once.worst == pytest.approx(1.2)
     assert once.share == pytest.approx(0.002)
-    each = retrodiction.Sums.of(results, each=True)
+    each = retrodiction.Sums.of(results, "each")
     assert (each.agreeing, each.cases, each.share) == (2, 3, 1)
     assert (each.error, each.worst) == (0, 0.75)
     assert retrodiction.Sums.of(results[3:]) is None
+    assert retrodiction.Sums.of(results, "priced") is None
+
+
+def test_prices_say_a_sign_only_if_both_ends_do() -> None:
+    of, counts = retrodiction.compared, retrodiction.Counts
+    sure = of(1, counts(10, 10, 4, 10), counts(20, 30, 8, 40))
+    assert sure.priced == pytest.approx((math.log(2) + math.log(4)) / 2)
+    assert of(1, counts(10, 10, 4, 10), counts(20, 30, 8, 9)).priced == 0
+    foreign = of(1, counts(10, 10), counts(20, 30))
+    assert math.isnan(foreign.priced) and foreign.each == pytest.approx(math.log(3))
+    sums = retrodiction.Sums.of(
+        [sure, foreign, of(1, counts(1, 1, 2, 2), counts(2, 2, 1, 4))], "priced"
+    )
+    assert (sums.agreeing, sums.cases) == (1, 2)
 
 
 def test_the_interval_of_a_proportion() -> None:
@@ -124,15 +138,16 @@ def test_the_interval_of_a_proportion() -> None:
 def test_reports_and_documents_have_the_same_numbers() -> None:
     """Those of the page's table, whose rows have a yes or a no where time has a sign."""
     page = (FOLDER / "README.md").read_text()
-    signs = []
+    signs, of_prices = [], []
     for name, rest in re.findall(r"(?m)^\| \*\*(\S+)\*\* \|(.*)\|$", page):
         differs, time, instructions, sign, *each = (cell.strip(" *") for cell in rest.split("|"))
-        assert differs == retrodiction.comparison(PAIRS[name]) and len(each) == 2
+        assert differs == retrodiction.comparison(PAIRS[name]) and len(each) == 4
         assert sign or abs(float(time.rstrip("%"))) < 100 * retrodiction.PUBLISHED
         # A sign that agrees is that of the two changes.
         assert sign != "yes" or time[0] == instructions[0]
         if retrodiction.group(PAIRS[name]) == "one thread":
             signs.append(sign)
+            of_prices += [(sign, each[3])] if each[3] else []
     agreeing, published = signs.count("yes"), signs.count("yes") + signs.count("no")
     assert (agreeing, published) == (recording.AGREEING, recording.PUBLISHED)
     told = f"n {agreeing} of {published} published cases, the sign of instructions was"
@@ -141,6 +156,13 @@ def test_reports_and_documents_have_the_same_numbers() -> None:
     assert f"I{told} [that of time](docs/retrodiction.md)" in (ROOT / "README.md").read_text()
     assert f"i{told} that of time" in recording.TIME_SIGN
     assert f"| one thread | instructions | {agreeing} of {published} (" in page
+    cases, right = len(of_prices), sum(priced == "yes" for _, priced in of_prices)
+    assert f"| one thread | at prices | {right} of {cases} (" in page
+    counted = sum(sign == "yes" for sign, _ in of_prices)
+    assert f"Instructions have the sign in {counted} of the same {cases} pairs" in page
+    short = (ROOT / "docs/retrodiction.md").read_text()
+    assert f"the sign of time in {right} of {cases} cases" in short
+    assert f"instructions have it in {counted} of these {cases}" in short
 
 
 @pytest.mark.build

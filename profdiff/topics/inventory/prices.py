@@ -96,12 +96,13 @@ class PricedInventory:
         for row in inventory.rows:
             if self._is_foreign or not _is_sure(row):
                 continue
-            found = [priced for priced in self._priced(row) if _is_sure(priced.row)]
+            found = [priced for priced in self.price(row) if _is_sure(priced.row)]
             self.rows += found
             if not found:
                 self.without.append(row.item.name)
 
-    def _priced(self, row: ItemRow) -> Iterator[PricedRow]:
+    def price(self, row: ItemRow) -> Iterator[PricedRow]:
+        """A row of the inventory by the kinds that have a price; none where none has."""
         name = row.item.name
         if name == _RETURNS:
             yield from self._returns(row)
