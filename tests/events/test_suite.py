@@ -65,17 +65,17 @@ def test_each_form_of_a_suites_report_has_them(happened: Path, tmp_path: Path) -
     assert (over["more"], over["fewer"]) == ({"new": 1, "newest": 1}, {"new": 0, "newest": 0})
     for summary in shown["summaries"]:
         changed = sum(bool(one[summary["kernel"]]) for one in cells.values())
-        assert (summary["events"], summary["events_known"]) == (changed, 5)
+        assert (summary["events"], summary["events_known"]) == (changed, 6)
         changed = sum(bool(one[summary["kernel"]]) for one in items.values())
-        assert (summary["items"], summary["items_known"]) == (changed, 5) != (0, 5)
+        assert (summary["items"], summary["items_known"]) == (changed, 6) != (0, 6)
     said = profdiff("report", folder, "--width", "100").stdout
     table = said.split("events of the workload that changed by more than the instructions")[1]
     table, ran = table.split("items of the inventory that changed more than twice as far")
     assert (
-        f"new: items changed by much more than the instructions in {_items_of(shown)} of 5" in ran
+        f"new: items changed by much more than the instructions in {_items_of(shown)} of 6" in ran
     )
     assert "rcu-frees         happened/maps  0.00  4.00    2.00  round" in table
-    assert "new: events changed by more than the instructions in 1 of 5 cells: " in table
+    assert "new: events changed by more than the instructions in 1 of 6 cells: " in table
     assert "events of the workload" not in profdiff("report", folder, "--user-only").stdout
     profdiff("report", folder, "--csv", tmp_path / "S.csv")
     lines = list(csv.DictReader(io.StringIO((tmp_path / "S.csv").read_text())))

@@ -24,7 +24,7 @@ from profdiff.session.states import StateChange
 
 SAMPLED = "samples do not show which instructions ran: record with --collector exact"
 # Events that are entries into the kernel.
-_ENTRIES = ("system-calls", "page-faults", "interrupts")
+_ENTRIES = ("system-calls", "page-faults", "exceptions", "interrupts")
 # The part of an item that a function must make up to be shown.
 _PART = 0.01
 _Side = Literal["", "kernel", "user"]
