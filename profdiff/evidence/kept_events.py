@@ -1,13 +1,17 @@
-"""The events of the workload that changed by more than its instructions, from a session's file."""
+"""The events of the workload that changed by more than its instructions, and the items of the
+inventory that changed by much more, from a session's file."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
 from profdiff.evidence.difference import Difference
-from profdiff.evidence.events import FEW, ChangedEvent, change, outweighing
+from profdiff.evidence.events import FEW, MUCH, ChangedEvent, change, outweighing
+from profdiff.evidence.tick_floor import larger
+from profdiff.profile.code.classes import ITEMS
 from profdiff.profile.events.kept import EventsAtSetting, KeptEvents
-from profdiff.profile.events.table import by_name
+from profdiff.profile.events.table import Event, by_name
 from profdiff.session.points import Setting
 from profdiff.session.states import StateChange
 
@@ -23,6 +27,44 @@ def cell_events(
     """By label of each kernel but ``base`` of which events are known, those whose change is
     certain, as ``EventTable.largest`` has it, the largest first. ``totals``: the instructions of
     the kernels that are compared, in a ``state``."""
+    return _changed(kept, setting, totals, base, ops, state, None)
+
+
+def cell_items(
+    kept: KeptEvents,
+    setting: Setting,
+    totals: Mapping[str, int],
+    base: str,
+    ops: int,
+    state: int,
+    floors: Mapping[str, float | None],
+) -> dict[str, list[ChangedEvent]]:
+    """The same of items, as ``Inventory.largest`` has them, those that cost most first.
+    ``floors``: by label, how many instructions per op timer ticks can be."""
+    found = _changed(kept, setting, totals, base, ops, state, floors)
+    return {
+        label: sorted(some, key=lambda one: not ITEMS[one.event.name].costly)
+        for label, some in found.items()
+    }
+
+
+@cache
+def item_events() -> Mapping[str, Event]:
+    """The items of the inventory by name, each as the event that such an instruction runs."""
+    return {item.name: Event(item.name, "inventory", item.about, ()) for item in ITEMS.values()}
+
+
+def _changed(
+    kept: KeptEvents,
+    setting: Setting,
+    totals: Mapping[str, int],
+    base: str,
+    ops: int,
+    state: int,
+    floors: Mapping[str, float | None] | None,
+) -> dict[str, list[ChangedEvent]]:
+    """``floors``: of items; None for events."""
+    known, times = (by_name(), 1.0) if floors is None else (item_events(), MUCH)
     here = kept.at(setting.point, state)
     if here is None:
         return {}
@@ -36,30 +78,38 @@ def cell_events(
         if label == base or base not in columns:
             continue
         pair = columns[base], column
-        if not (here.known[pair[0]] & here.known[column]).any():
+        counts = _both(here, pair, [one if one in known else "" for one in kept.events])
+        if not counts:
             continue
-        counts = _both(here, pair, kept.events)
+        floor = larger(floors.get(one) for one in (base, label)) if floors else None
+        chance = max(few, round((floor or 0) * ops))
         found[label] = []
-        for name in outweighing(counts, (totals[base], totals[label]), ops):
-            event, place = by_name()[name], kept.events.index(name)
-            one = _change(here, states, pair, place, 0 if event.chance else few)
-            if one is not None and one.verdict == "exact":
-                before, after = counts[name]
-                found[label].append(ChangedEvent(event, before / ops, after / ops, one.states))
+        for name in outweighing(counts, (totals[base], totals[label]), ops, times):
+            event, place = known[name], kept.events.index(name)
+            one = _change(here, states, pair, place, 0 if event.chance else chance)
+            if one is None or one.verdict != "exact":
+                continue
+            before, after = counts[name]
+            # Several states have shown what ticks do, but not that so few are no chance. Of two
+            # lengths, a count can be less than nothing.
+            seldom = one.states > 1 and abs(one.delta) <= few
+            if floors is not None and (seldom or min(before, after) < 0):
+                continue
+            found[label].append(ChangedEvent(event, before / ops, after / ops, one.states))
     return found
 
 
 def _both(
     here: EventsAtSetting, pair: tuple[int, int], names: Sequence[str]
 ) -> dict[str, tuple[int, int]]:
-    """How often each event happened that is known of a pair of kernels and differs."""
+    """How often each event of ``names`` but "" happened that is known of a pair of kernels."""
     base, other = pair
     counts = here.counts[:, :, 0]
-    differ = here.known[base] & here.known[other] & (counts[base] != counts[other])
+    known = here.known[base] & here.known[other]
     return {
         names[place]: (int(counts[base, place]), int(counts[other, place]))
-        for place in np.flatnonzero(differ).tolist()
-        if names[place] in by_name()
+        for place in np.flatnonzero(known).tolist()
+        if names[place]
     }
 
 

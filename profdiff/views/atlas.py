@@ -56,7 +56,8 @@ class AtlasStep(Record, frozen=True):
     line: from ``before`` to ``after``, which are of one recording if any has both. ``relative``: a
     fraction, null from 0; ``relevant``: it is sure, and at least the threshold; ``functions``: the
     three that make most of a relevant one; ``events``: of the workload, the three that changed most
-    in a relevant one, for certain and by more than the instructions. ``commit``: what made it;
+    in a relevant one, for certain and by more than the instructions; ``items``: of the inventory,
+    by more than twice as far. ``commit``: what made it;
     ``suspects``: what bisections found between both releases, on another machine or the other way.
     ``compilers``: both, where they differ; ``programs_differ``: the workload's files are others.
     ``states``, ``low`` and ``high``: as in a suite's change."""
@@ -74,6 +75,7 @@ class AtlasStep(Record, frozen=True):
     functions: list[SuiteCellFunction]
     seat: SuiteCellFunction | None
     events: list[SuiteCellEvent]
+    items: list[SuiteCellEvent]
     commit: AtlasCommit | None
     suspects: list[AtlasCommit]
     compilers: list[str]

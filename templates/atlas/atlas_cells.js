@@ -104,12 +104,16 @@ export function functionsCell(step) {
   ])));
 }
 
-/** The events that changed by more than the instructions. @param {AtlasStep | null} step */
+/** The events that changed by more than the instructions, and items of the inventory, by much more.
+ * @param {AtlasStep | null} step */
 export const eventsCell = (step) =>
-  tableCell("wrap", ...byLine((step?.events ?? []).map(({ event, base, value }) => [
+  tableCell("wrap", ...byLine(namedCounts(step).map(({ event, base, value }) => [
     element("span", event),
     element("small", `${cellCount(base)} to ${cellCount(value)}`),
   ])));
+
+/** @param {AtlasStep | null} step */
+export const namedCounts = (step) => [...(step?.events ?? []), ...(step?.items ?? [])];
 
 /** The commit that made a step, which leads to its bisection, or what one found in its range;
  * compilers and programs, where they differ. @param {AtlasStep | null} step */

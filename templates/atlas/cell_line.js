@@ -52,7 +52,7 @@ function line(series, cell, title) {
     scrolling(title, chart),
     linesTable(title, [
       ["release", "what"], [unit, "number"], ["change", "change"],
-      ["functions that make most of it", "wrap"], ["events", "wrap"], ["commit", "wrap"],
+      ["functions that make most of it", "wrap"], ["events and items", "wrap"], ["commit", "wrap"],
       ["recording", ""],
     ], cell.points.map((point) => releaseRow(series, cell, point))),
     ...again(cell),

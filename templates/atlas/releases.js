@@ -5,8 +5,7 @@ import { element } from "../page/elements.js";
 import { changeText, count, leastText } from "../page/numbers.js";
 import {
   commitCell, endCell, eventsCell, functionsCell, linesTable, link, machineLine, nameCell,
-  pointCell, stepCell,
-  tableCell,
+  namedCounts, pointCell, stepCell, tableCell,
 } from "./atlas_cells.js";
 import { atlas } from "./atlas_data.js";
 import { sparkline } from "./line_chart.js";
@@ -117,7 +116,7 @@ function byWay(one, other) {
 function stepsTable(title, made) {
   return linesTable(title, [
     ["cell", "what"], ["before", "number"], ["after", "number"], ["change", "change"],
-    ["functions that make most of it", "wrap"], ["events", "wrap"], ["commit", "wrap"],
+    ["functions that make most of it", "wrap"], ["events and items", "wrap"], ["commit", "wrap"],
   ], made.sort(byWay).map(({ cell, step }) => ({
     cells: [
       cellName(cell), endCell(step.before), endCell(step.after), stepCell(step),
@@ -138,7 +137,7 @@ function cellName(cell) {
 function findText({ name, op, about, tags, points }) {
   const functions = points.flatMap(({ step }) =>
     [...(step?.functions ?? []), ...(step?.seat ? [step.seat] : [])].map((one) => one.name));
-  const events = points.flatMap(({ step }) => (step?.events ?? []).map(({ event }) => event));
+  const events = points.flatMap(({ step }) => namedCounts(step).map(({ event }) => event));
   return [name, op, about, ...tags, ...functions, ...events].join(" ");
 }
 

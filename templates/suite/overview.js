@@ -90,9 +90,12 @@ export function drawOverview() {
 
 export function startOverview() {
   drawSuite();
-  drawHappened();
+  drawHappened("events");
+  drawHappened("items");
   startOver();
-  for (const id of ["heat", "over", "happened", "suite-kernels"]) scrollByKeys(at(id));
+  for (const id of ["heat", "over", "over-events", "over-items", "suite-kernels"]) {
+    scrollByKeys(at(id));
+  }
   searchByKeys(at("suite-find", HTMLInputElement), () => [...at("heat").querySelectorAll("a")]);
   at("suite-find").addEventListener("input", changeOverview);
   for (const key of CHOSEN) at(`suite-${key}`).addEventListener("change", changeOverview);

@@ -19,7 +19,7 @@ def happened(old_kernel: Path, new_kernel: Path, newest_kernel: Path, qemu: Qemu
     def make(folder: Path) -> None:
         kernels = {"old": old_kernel, "new": new_kernel, "newest": newest_kernel}
         command = ["record", *RESTORED, "--cpus", "2", "--no-observe", "--ops", str(TIMES)]
-        command += ["--sweep", "what=faults,maps,futexes,pipes,unmaps"]
+        command += ["--sweep", "what=faults,traps,maps,futexes,pipes,unmaps"]
         for label, kernel in kernels.items():
             command += ["--kernel", f"{label}={kernel}"]
         workload = ["--", PROGRAM, "{what}", str(TIMES)]

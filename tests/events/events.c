@@ -5,6 +5,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ static int times;
 static char *memory;
 static int there[2], back[2];
 static atomic_int turn, stop, ready;
+static volatile sig_atomic_t caught;
 
 struct counter {
     char name[32];
@@ -125,6 +127,19 @@ static void maps(void)
     }
 }
 
+static void count(int signal)
+{
+    (void)signal;
+    caught++;
+}
+
+// Each raises a signal, of which the handler returns behind the instruction.
+static void traps(void)
+{
+    for (int i = 0; i < times; i++)
+        __asm__ volatile("int3");
+}
+
 static long futex(int how, int value)
 {
     return syscall(SYS_futex, &turn, how, value, NULL, NULL, 0);
@@ -221,6 +236,8 @@ int main(int argc, char **argv)
         die("start");
     if (!strcmp(what, "faults"))
         run = faults;
+    else if (!strcmp(what, "traps"))
+        run = traps, signal(SIGTRAP, count), run(), caught = 0;
     else if (!strcmp(what, "maps"))
         run = maps, run();
     else if (!strcmp(what, "futexes")) {
@@ -244,6 +261,7 @@ int main(int argc, char **argv)
     PROFDIFF_START();
     run();
     PROFDIFF_STOP();
+    printf("own-signals %d\n", (int)caught);
     m = read_all(after);
     atomic_store(&stop, 1);
     for (int i = 0; i < n && n == m; i++)

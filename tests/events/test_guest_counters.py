@@ -60,6 +60,14 @@ def test_a_page_that_is_touched_first_is_a_fault(happened: Path, label: str) -> 
 
 
 @pytest.mark.parametrize("label", KERNELS)
+def test_a_breakpoint_is_an_exception(happened: Path, label: str) -> None:
+    found, guest = counted(happened, "traps", label), told(happened, "traps", label)
+    assert found["exceptions"] == guest["own-signals"] == TIMES
+    assert found["page-faults"] <= OUTSIDE
+    assert not counted(happened, "faults", label)["exceptions"]
+
+
+@pytest.mark.parametrize("label", KERNELS)
 def test_threads_that_hand_over_by_a_futex_switch(happened: Path, label: str) -> None:
     found, guest = counted(happened, "futexes", label), told(happened, "futexes", label)
     assert abs(found["context-switches"] - (guest["own-nvcsw"] + guest["own-nivcsw"])) <= OUTSIDE

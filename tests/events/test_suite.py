@@ -1,4 +1,4 @@
-"""Events in what sessions keep, in reports of suites and in atlases."""
+"""Events and items of the inventory in what sessions keep, in reports of suites and in atlases."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ from synthetic_states import OPS, varied
 
 from profdiff.base import units
 from profdiff.base.errors import SessionError
-from profdiff.evidence.kept_events import cell_events
+from profdiff.evidence.kept_events import cell_events, cell_items
 from profdiff.profile import kept
 from profdiff.profile.events.kept import KeptEvents
 from profdiff.reports.text.suite import events as text
@@ -57,29 +57,46 @@ def test_each_form_of_a_suites_report_has_them(happened: Path, tmp_path: Path) -
     cells = {cell["name"]: cell["events"] for cell in shown["cells"]}
     (freed,) = (one for one in cells["happened/maps"]["new"] if one["event"] == "rcu-frees")
     assert freed == {"event": "rcu-frees", "base": 0.0, "value": 4.0, "states": 1}
+    items = {cell["name"]: cell["items"] for cell in shown["cells"]}
+    assert {one["event"] for one in shown["items"]} == {
+        one["event"] for by_label in items.values() for some in by_label.values() for one in some
+    }
     (over,) = (one for one in shown["events"] if one["event"] == "rcu-frees")
     assert (over["more"], over["fewer"]) == ({"new": 1, "newest": 1}, {"new": 0, "newest": 0})
     for summary in shown["summaries"]:
         changed = sum(bool(one[summary["kernel"]]) for one in cells.values())
-        assert (summary["events"], summary["events_known"]) == (changed, 5)
+        assert (summary["events"], summary["events_known"]) == (changed, 6)
+        changed = sum(bool(one[summary["kernel"]]) for one in items.values())
+        assert (summary["items"], summary["items_known"]) == (changed, 6) != (0, 6)
     said = profdiff("report", folder, "--width", "100").stdout
     table = said.split("events of the workload that changed by more than the instructions")[1]
+    table, ran = table.split("items of the inventory that changed more than twice as far")
+    assert (
+        f"new: items changed by much more than the instructions in {_items_of(shown)} of 6" in ran
+    )
     assert "rcu-frees         happened/maps  0.00  4.00    2.00  round" in table
-    assert "new: events changed by more than the instructions in 1 of 5 cells: " in table
+    assert "new: events changed by more than the instructions in 1 of 6 cells: " in table
     assert "events of the workload" not in profdiff("report", folder, "--user-only").stdout
     profdiff("report", folder, "--csv", tmp_path / "S.csv")
     lines = list(csv.DictReader(io.StringIO((tmp_path / "S.csv").read_text())))
     written = {
-        (one["cell"], one["kernel"], one["metric"].partition(":")[2], float(one["value"]))
+        (one["cell"], one["kernel"], *one["metric"].split(":"), float(one["value"]))
         for one in lines
-        if one["metric"].startswith("events:")
+        if ":" in one["metric"]
     }
     assert written == {
-        (name, label, one["event"], one["value"])
-        for name, by_label in cells.items()
+        (name, label, topic, one["event"], one["value"])
+        for topic, of_cells in (("events", cells), ("inventory", items))
+        for name, by_label in of_cells.items()
         for label, some in by_label.items()
         for one in some
     }
+
+
+def _items_of(shown: Any) -> int:
+    """In how many cells items changed on the new kernel."""
+    (summary,) = (one for one in shown["summaries"] if one["kernel"] == "new")
+    return int(summary["items"])
 
 
 @pytest.mark.guest
@@ -90,9 +107,12 @@ def test_the_pages_of_suites_and_atlases_have_them(
     profdiff("report", folder, "--html", tmp_path / "S.html")
     with opened(browser, tmp_path / "S.html") as page:
         rows = page.eval_on_selector_all(
-            "#happened tbody tr", "lines => lines.map(line => line.textContent)"
+            "#over-events tbody tr", "lines => lines.map(line => line.textContent)"
         )
+        items = page.locator("#over-items tbody tr").count()
     assert "rcu-frees1010happened/maps 0 to 4 on new" in rows
+    profdiff("report", folder, "--json", tmp_path / "S.json")
+    assert items == len(json.loads((tmp_path / "S.json").read_text())["items"]) > 0
     profdiff("atlas", folder, "--site", tmp_path / "A")
     atlas = json.loads((tmp_path / "A/index.json").read_text())
     (cell,) = (one for one in atlas["series"][0]["cells"] if one["name"] == "happened/maps")
@@ -122,6 +142,17 @@ def test_a_text_has_three_cells_of_each_event() -> None:
     assert "in 5 of 9 cells: page-faults 5, kmalloc 5" in said
     assert "not shown: 4 more of these rows" in said
     assert "not shown: 1 event (--top 2)" in "\n".join(text.lines(made, ["new"], 100, 1))
+    made = replace(
+        made,
+        cells=[replace(one, events={}, items=one.events) for one in cells],
+        items=over,
+        events=[],
+        summaries=[replace(summary, events_known=0, items=5, items_known=9)],
+    )
+    said = "\n".join(text.lines(made, ["new"], 100, 20))
+    rows = [line.split()[:4] for line in said.splitlines() if line.startswith(names)]
+    assert rows == [[name, largest[0], "1.00", "6.00"] for name in names]
+    assert "items changed by much more than the instructions in 5 of 9 cells" in said
     for width in (60, 80):
         assert all(units.width(line) <= width for line in text.lines(made, ["new"], width, 20))
     assert not text.lines(made_suite.suite(("base", "new")), ["new"], 100, 20)
@@ -163,6 +194,29 @@ def test_varied_states_decide(tmp_path: Path) -> None:
     assert not _found(_varied(tmp_path / "few", [1000], [1003]))
     assert not _found(_varied(tmp_path / "seldom", [0], [9]))
     assert _found(_varied(tmp_path / "often", [0], [10])) == {"page-faults": (0.0, 0.01, 1)}
+
+
+def test_ticks_and_states_decide_of_items(tmp_path: Path) -> None:
+    def found(name: str, before: list[int], after: list[int], ticks: float | None) -> list[str]:
+        session = _varied(tmp_path / name, before, after)
+        read = KeptEvents.of(Session.open(session.folder))
+        assert read is not None
+        # What is a page fault of the made-up session is a load, which ran as often.
+        names = {"page-faults": "loads", "loads": "page-faults"}
+        read = replace(read, events=[names.get(one, one) for one in read.events])
+        (setting,) = settings(session.manifest)
+        totals = {"base": 10_000_000, "new": 11_000_000}
+        floors = {"base": 0.0, "new": ticks}
+        of_label = cell_items(read, setting, totals, "base", OPS, 0, floors)
+        return [one.event.name for one in of_label["new"]]
+
+    assert found("much", [1000], [2000], 0.0) == ["loads"]
+    assert found("unknown", [1000], [2000], None) == ["loads"]
+    # 10% more instructions: not twice as far.
+    assert not found("little", [1000], [1150], 0.0)
+    assert not found("ticks", [1000], [2000], 1.0)
+    assert found("states", [1000, 900], [2000, 1800], 1.0) == ["loads"]
+    assert not found("depends", [1000, 1000], [2000, 500], 0.0)
 
 
 def test_other_runs_have_other_events(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ VALUES = {
     "--sharing": (),
     "--events": (),
     "--inventory": (),
+    "--prices": (__file__,),
     "--repo": (".",),
     "--attach": ("svg",),
 }

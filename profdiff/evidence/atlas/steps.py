@@ -12,7 +12,7 @@ from profdiff.evidence.atlas.release_order import release_key
 from profdiff.evidence.atlas.source import AtlasSource, events_of, functions_of, shown_alike
 from profdiff.evidence.cell_functions import LARGEST, CellFunction, FunctionKey
 from profdiff.evidence.events import ChangedEvent
-from profdiff.evidence.kept_events import cell_events
+from profdiff.evidence.kept_events import cell_events, cell_items
 from profdiff.evidence.state_changes import Seen
 from profdiff.evidence.statistics import Rule, Verdict
 from profdiff.evidence.suite.results import CellChange, SuiteCell
@@ -35,7 +35,8 @@ class ReleaseStep(NamedTuple):
     """From the release ``since`` to ``at``, which follow each other on the cell's line: from
     ``before`` to ``after``, which are of one recording if any has both. ``functions``: those that
     made most of it, of relevant steps; ``seat``: of the change, where one recording knows it;
-    ``events``: the three of the workload that changed most, by more than the instructions.
+    ``events``: the three of the workload that changed most, by more than the instructions;
+    ``items``: those of the inventory, by much more.
     ``suspects``: commits that bisections found between these releases, but on another machine, the
     other way, or more than one. ``programs_differ``: the files of the workload are known to be
     others."""
@@ -49,6 +50,7 @@ class ReleaseStep(NamedTuple):
     functions: Sequence[CellFunction]
     seat: CellFunction | None
     events: Sequence[ChangedEvent]
+    items: Sequence[ChangedEvent]
     culprit: Culprit | None
     suspects: Sequence[Culprit]
     programs_differ: bool
@@ -66,11 +68,11 @@ def steps(
         change = _change(before, after)
         relevant = change.relevant(threshold)
         functions: Sequence[CellFunction] = ()
-        seat, happened = None, list[ChangedEvent]()
+        seat, happened, items = None, list[ChangedEvent](), list[ChangedEvent]()
         culprit, suspects = None, list[Culprit]()
         if relevant:
             functions, seat = _functions(before, after), _seat(before, after)
-            happened = _events(before, after)
+            happened, items = _events(before, after)
             releases = one.releases[since].kernel.release, one.releases[at].kernel.release
             culprit, suspects = _culprits(one, after.cell, change.delta, releases, sources)
         found[at] = ReleaseStep(
@@ -83,6 +85,7 @@ def steps(
             functions,
             seat,
             happened,
+            items,
             culprit,
             suspects,
             _programs_differ(sources, before, after),
@@ -179,22 +182,24 @@ def _seat(before: CellValue, after: CellValue) -> CellFunction | None:
     return CellFunction(key, found.delta / ops, found.delta / whole if whole else None)
 
 
-def _events(before: CellValue, after: CellValue) -> list[ChangedEvent]:
-    """Those that changed most between two kernels of one recording; nothing where it does not
-    tell."""
+def _events(before: CellValue, after: CellValue) -> tuple[list[ChangedEvent], list[ChangedEvent]]:
+    """Those that changed most between two kernels of one recording, and items; nothing where it
+    does not tell."""
     one, other = before.cell, after.cell
     if (one.folder, one.setting) != (other.folder, other.setting):
-        return []
+        return [], []
     try:
         counts, kept = functions_of(other), events_of(other)
     except ProfdiffError:
-        return []
+        return [], []
     if counts is None or kept is None:
-        return []
+        return [], []
     totals = dict(zip(counts.labels, counts.counts.sum(axis=0).tolist(), strict=True))
     ops = (other.setting.ops if other.per_op else None) or 1
-    found = cell_events(kept, other.setting, totals, before.label, ops)
-    return found.get(after.label, [])[:LARGEST]
+    counted = kept, other.setting, totals, before.label, ops, 0
+    both = cell_events(*counted), cell_items(*counted, other.tick_floors)
+    events, items = (found.get(after.label, [])[:LARGEST] for found in both)
+    return events, items
 
 
 def _per_op(place: CellValue) -> dict[FunctionKey, float]:

@@ -114,7 +114,8 @@ class SuiteCell(msgspec.Struct, frozen=True):
     ``seats`` of the changes that have one. ``noise``: how much the base differs from its twin, as a
     fraction; None without one, and from 0; ``twin``: what the statistics say of that, None without
     a twin. ``exact``: the labels whose values were counted and are the same in every boot.
-    ``events``: by label, those of the workload that changed by more than its instructions.
+    ``events``: by label, those of the workload that changed by more than its instructions;
+    ``items``: those of the inventory that changed by much more.
     ``beside``: by label, how many instructions ran beside the workload, None where they are in the
     values. ``tick_floors``: by label, how much of a value timer ticks can be. ``states``: by label,
     the values in the plain state and in varied ones, by their numbers, if there are any.
@@ -138,6 +139,7 @@ class SuiteCell(msgspec.Struct, frozen=True):
     twin: TwinVerdict | None
     exact: Set[str]
     events: Mapping[str, Sequence[ChangedEvent]] = msgspec.field(default_factory=dict)
+    items: Mapping[str, Sequence[ChangedEvent]] = msgspec.field(default_factory=dict)
     beside: dict[str, int] | None = None
     tick_floors: Mapping[str, float | None] = msgspec.field(default_factory=dict)
     states: Mapping[str, Mapping[int, float]] = msgspec.field(default_factory=dict)

@@ -16,8 +16,7 @@ from profdiff.base import terminal, units
 from profdiff.base.errors import InputError, SessionError
 from profdiff.base.metric import Metric
 from profdiff.evidence.cell_functions import FunctionSums, largest, seats
-from profdiff.evidence.events import ChangedEvent
-from profdiff.evidence.kept_events import cell_events
+from profdiff.evidence.kept_events import cell_events, cell_items
 from profdiff.evidence.seats import sure_seats
 from profdiff.evidence.state_changes import differ_most
 from profdiff.evidence.statistics import Verdict
@@ -127,7 +126,7 @@ class SuiteResults:
         wanted: Callable[[str, SuiteWorkload], bool],
     ) -> None:
         counts = FunctionCounts.of(session)
-        happened = KeptEvents.of(session) if inlines.all_shown(session.compared) else None
+        happened = KeptEvents.of(session)
         if not counts.kept:
             # Recordings are going to be read.
             session.leave_out()
@@ -171,8 +170,16 @@ class SuiteResults:
                     row,
                     functions=largest(one, self.base, ops),
                     seats=seats(one, self.base, ops),
-                    events=self._happened(happened, setting, one, ops, state),
                 )
+                if happened is not None:
+                    totals = dict(zip(one.labels, one.counts.sum(axis=0).tolist(), strict=True))
+                    counted = happened, setting, totals, self.base, ops, state
+                    told = inlines.all_shown(session.compared)
+                    row = replace(
+                        row,
+                        events=cell_events(*counted) if told else {},
+                        items=cell_items(*counted, row.tick_floors),
+                    )
                 self.sums.setdefault(row.metric, FunctionSums()).add(
                     one, self.base, {label for label, found in row.changes.items() if found.unsure}
                 )
@@ -203,15 +210,6 @@ class SuiteResults:
         except SessionError as error:
             self.problems.append(f"{name}: no functions: {error}")
             return None
-
-    def _happened(
-        self, kept: KeptEvents | None, setting: Setting, one: SelfCounts, ops: int, state: int
-    ) -> dict[str, list[ChangedEvent]]:
-        """``one``: what executed in the cell."""
-        if kept is None:
-            return {}
-        totals = dict(zip(one.labels, one.counts.sum(axis=0).tolist(), strict=True))
-        return cell_events(kept, setting, totals, self.base, ops, state)
 
     def _of_one_metric(self) -> "SuiteResults":
         """Cells with another metric than most have no value beside the others."""
@@ -268,6 +266,7 @@ def _without(cell: SuiteCell, wanted: Metric) -> SuiteCell:
         functions={},
         seats={},
         events={},
+        items={},
         noise=None,
         twin=None,
         exact=frozenset(),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from profdiff.collectors.architecture import X86_64
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.comparison import Comparison, Side
+from profdiff.session.manifest import Run
 from profdiff.symbolization._native import Disassembly, classes, disassemble, flows
 from profdiff.symbolization.places import CODE, distinct, rows_of
 
@@ -180,12 +181,30 @@ def class_names(comparison: Comparison) -> tuple[str, ...]:
     every = comparison.addresses
     if not comparison.metric.exact or not every or any(len(one) != 1 for one in every):
         return ()
-    unknown = {*_kind_items()} - {kind.name for kind in _KINDS.get(architecture(comparison), ())}
-    if any(one.taken is None or one.untold is None for (one,) in every):
+    return _names([addresses for (addresses,) in every], architecture(comparison.runs))
+
+
+def _names(every: Sequence[Addresses], architecture: str) -> tuple[str, ...]:
+    unknown = {*_kind_items()} - {kind.name for kind in _KINDS.get(architecture, ())}
+    if any(one.taken is None or one.untold is None for one in every):
         unknown |= {TAKEN, NOT_TAKEN, TAKEN_JUMPS}
-    if any(one.iterations is None for (one,) in every):
+    if any(one.iterations is None for one in every):
         unknown |= {ITERATIONS, BYTES}
     return tuple(name for name in CLASSES if name not in unknown)
+
+
+def item_counts(addresses: Addresses, architecture: str) -> dict[str, NDArray[np.int64]]:
+    """By item, int64[R]: how often it ran in each run of a kernel; nothing where no bytes were
+    recorded."""
+    if not addresses.executed[:, 0].any():
+        return {}
+    own = np.ascontiguousarray(addresses.executed).view(CODE).reshape(-1)
+    unique = distinct(own)
+    of_code, code, counts = _Decoded(unique, architecture), rows_of(unique, own), addresses.counts
+    return {
+        name: of_code.values(name, code, counts[:, :, 0], addresses)[1].sum(axis=0)
+        for name in _names([addresses], architecture)
+    }
 
 
 def instruction_classes(comparison: Comparison) -> InstructionClasses | None:
@@ -196,7 +215,7 @@ def instruction_classes(comparison: Comparison) -> InstructionClasses | None:
     every = [addresses for (addresses,) in comparison.addresses]
     codes = [np.ascontiguousarray(one.executed).view(CODE).reshape(-1) for one in every]
     unique = distinct(np.concatenate(codes))
-    of_code = _Decoded(unique, architecture(comparison))
+    of_code = _Decoded(unique, architecture(comparison.runs))
     known = [*comparison.functions, *comparison.unnamed]
     in_kernel = np.array([*(one.in_kernel for one in known), True, False])
     sums, unseen = [], []
@@ -223,9 +242,9 @@ def _known(column: NDArray[np.int64] | None, counts: NDArray[np.int64]) -> NDArr
     return np.zeros_like(counts) if column is None else column
 
 
-def architecture(comparison: Comparison) -> str:
+def architecture(runs: Sequence[Run]) -> str:
     """What the code is: what the runs say, or that of most recordings."""
-    known = (run.qemu.architecture for run in comparison.runs if run.qemu)
+    known = (run.qemu.architecture for run in runs if run.qemu)
     return next(filter(None, known), X86_64.name)
 
 

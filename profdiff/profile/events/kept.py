@@ -1,4 +1,5 @@
-"""How often events of the workload happened in every cell of a session, kept in it."""
+"""How often events of the workload happened in every cell of a session, and items of the inventory
+ran, kept in it."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.profile.cell import Cell
+from profdiff.profile.code.classes import CLASSES, architecture, item_counts
 from profdiff.profile.events.counts import (
     Beginnings,
     EventCount,
@@ -23,6 +25,11 @@ from profdiff.session.session import Session
 
 # Cells by kernels and events: far more than a session of 10,000 runs has.
 _MAX_COUNTS = 1 << 24
+
+
+def _counted() -> list[str]:
+    """Events, then items of the inventory, of which all that is kept is how often they ran."""
+    return [*by_name(), *CLASSES]
 
 
 class EventsAtSetting(NamedTuple):
@@ -44,7 +51,7 @@ class EventsAtSetting(NamedTuple):
     @staticmethod
     def empty(kernels: int) -> "EventsAtSetting":
         """Nothing is known."""
-        shape = kernels, len(events())
+        shape = kernels, len(_counted())
         known, counts = np.zeros(shape, np.bool_), np.zeros((*shape, 3), np.int64)
         return EventsAtSetting(
             known=known,
@@ -74,8 +81,8 @@ class EventsAtSetting(NamedTuple):
 
 
 class KeptEvents(KeptCells, frozen=True):
-    """``table``: by which table (``digest``); ``events``: their names. The others are of S cells,
-    as ``EventsAtSetting`` has them of one."""
+    """``table``: by which table (``digest``); ``events``: their names, and those of items. The
+    others are of S cells, as ``EventsAtSetting`` has them of one."""
 
     NAME: ClassVar[str] = "events"
     SHAPES: ClassVar[Mapping[str, Sequence[int | str]]] = {
@@ -154,6 +161,11 @@ class EventSums(Sums):
             came = [run.instructions.interrupts or 0 for run in long if run.instructions]
             here.interrupts[kernel] = max(came, default=0)
             with suppress(InputError, SessionError):
+                items = _items(cell, label) if long else {}
+                for place, name in enumerate(_counted()):
+                    if ran := items.get(name):
+                        here.known[kernel, place], here.counts[kernel, place] = True, ran
+            with suppress(InputError, SessionError):
                 counts = self._counts(cell, label) if long else {}
                 for place, event in enumerate(events()):
                     if one := counts.get(event.name):
@@ -173,7 +185,7 @@ class EventSums(Sums):
 
     def sum(self) -> KeptEvents | None:
         found, labels = list(self._found.values()), [one.label for one in self.session.compared]
-        if len(found) * len(labels) * len(events()) > _MAX_COUNTS:
+        if len(found) * len(labels) * len(_counted()) > _MAX_COUNTS:
             return None
         if not any(here.known.any() for here in found):
             return None
@@ -181,7 +193,7 @@ class EventSums(Sums):
             runs=fingerprint(self.session),
             table=digest(),
             labels=labels,
-            events=[event.name for event in events()],
+            events=_counted(),
             point=np.array([point for point, _ in self._found], np.int64),
             state=np.array([state for _, state in self._found], np.uint32),
             **{
@@ -189,3 +201,11 @@ class EventSums(Sums):
                 for name in EventsAtSetting._fields
             },
         )
+
+
+def _items(cell: Cell, label: str) -> dict[str, Spread]:
+    """How often each item of the inventory ran on a kernel."""
+    addresses = cell.addresses(label)
+    picked = median_run(addresses.counts[:, :, 0].sum(axis=0))
+    counts = item_counts(addresses, architecture(cell.runs[label][1]))
+    return {name: Spread.of(one, picked) for name, one in counts.items()}

@@ -207,6 +207,7 @@ class _Maker:
             functions=[making.cell_function(one) for one in step.functions],
             seat=making.cell_function(step.seat) if step.seat else None,
             events=[events.of_kernel(one) for one in step.events],
+            items=[events.of_kernel(one) for one in step.items],
             commit=_commit(culprit) if culprit else None,
             suspects=[_commit(one) for one in step.suspects],
             compilers=both if both[0] != both[1] else [],

@@ -3,7 +3,9 @@
 from profdiff import __version__
 from profdiff.base import guest_clock, units
 from profdiff.base.metric import TRANSFERRED, Metric
+from profdiff.evidence.kept_events import item_events
 from profdiff.evidence.suite.results import SuiteResults
+from profdiff.profile.events.table import by_name
 from profdiff.session.suite import Suite
 from profdiff.views.suite import events, making, records
 from profdiff.views.suite.threshold import RELEVANT
@@ -43,7 +45,8 @@ def of_results(results: SuiteResults, threshold: float = RELEVANT) -> records.Su
         damaged=[
             records.SuiteDamage(name, units.printable(why)) for name, why in results.damaged.items()
         ],
-        events=events.over_cells(results.cells, others),
+        events=events.over_cells([one.events for one in results.cells], others, by_name()),
+        items=events.over_cells([one.items for one in results.cells], others, item_events()),
         remarks=[*_remarks(results), *_beside(results), *_short(results, threshold)],
     )
 

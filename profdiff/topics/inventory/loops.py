@@ -159,7 +159,7 @@ def _functions(
     order = np.lexsort((place[chosen], addresses.chains.symbol[chosen], outer[chosen]))
     rows = chosen[order]
     decoded = disassemble(
-        architecture(comparison), place[rows], np.ascontiguousarray(addresses.executed[rows])
+        architecture(comparison.runs), place[rows], np.ascontiguousarray(addresses.executed[rows])
     )
     flow, target = np.zeros(len(place), np.int64), np.zeros(len(place), np.uint64)
     flow[rows], target[rows] = decoded.flow, decoded.reference

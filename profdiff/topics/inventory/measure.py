@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.evidence.difference import Difference
-from profdiff.evidence.events import FEW, EventRow, EventTable, change, outweighing
+from profdiff.evidence.events import FEW, MUCH, EventRow, EventTable, change, outweighing
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics import Verdict
 from profdiff.evidence.tick_floor import larger, tick_floor
@@ -24,9 +24,7 @@ from profdiff.session.states import StateChange
 
 SAMPLED = "samples do not show which instructions ran: record with --collector exact"
 # Events that are entries into the kernel.
-_ENTRIES = ("system-calls", "page-faults", "interrupts")
-# How many times as far as the instructions an item that a sentence names has changed.
-_FAR = 2.0
+_ENTRIES = ("system-calls", "page-faults", "exceptions", "interrupts")
 # The part of an item that a function must make up to be shown.
 _PART = 0.01
 _Side = Literal["", "kernel", "user"]
@@ -194,7 +192,7 @@ class Inventory:
             if (base := row.counts[0]) is not None and (other := row.counts[kernel]) is not None
         }
         both = int(totals[0]), int(totals[kernel])
-        names = outweighing(pairs, both, self.comparison.ops, _FAR)
+        names = outweighing(pairs, both, self.comparison.ops, MUCH)
         for name in sorted(names, key=lambda name: not rows[name].item.costly):
             change = rows[name].changes[kernel - 1]
             # Of two lengths, a count can be less than nothing.

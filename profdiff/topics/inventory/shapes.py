@@ -43,6 +43,10 @@ _LEGEND = (
     "Items count executed instructions, of all functions or of a function itself. An instruction "
     "can be of several items or of none: they do not add up to the instructions."
 )
+_LINES = (
+    "Distinct cache lines by region are not known, as exact counts hold no addresses of data; "
+    "--collector sharing records the lines that change hands."
+)
 
 
 def section(findings: Findings) -> Section:
@@ -263,4 +267,4 @@ def _notes(inventory: Inventory) -> list[str]:
     if any(inventory.unseen.values()):
         told = ", ".join(f"{count:,} ({label})" for label, count in inventory.unseen.items())
         notes.append(f"Instructions in no item, since their bytes were not recorded: {told}.")
-    return [" ".join([_LEGEND, *notes])]
+    return [" ".join([_LEGEND, *notes, _LINES])]

@@ -63,8 +63,8 @@ class CellRow(Record, frozen=True):
 
 def cell_rows(document: SuiteDocument) -> Iterator[CellRow]:
     """Workloads that cannot be read, then the cells in the suite's order: of each all kernels, the
-    base first, those with a value by a further metric, and the events that changed
-    (``events:page-faults``)."""
+    base first, those with a value by a further metric, and the events and items that changed
+    (``events:page-faults``, ``inventory:returns``)."""
     for one in document.damaged:
         yield CellRow(
             cell=one.name,
@@ -116,11 +116,13 @@ def _further(document: SuiteDocument, cell: SuiteCell) -> Iterator[CellRow]:
 
 def _events(document: SuiteDocument, cell: SuiteCell) -> Iterator[CellRow]:
     for kernel in document.kernels:
-        for one in cell.events.get(kernel.label, ()):
+        some = [("events", one) for one in cell.events.get(kernel.label, ())]
+        some += [("inventory", one) for one in cell.items.get(kernel.label, ())]
+        for topic, one in some:
             delta = one.value - one.base
             yield CellRow(
                 **_place(cell, kernel),
-                metric=f"events:{one.event}",
+                metric=f"{topic}:{one.event}",
                 value=one.value,
                 base=one.base,
                 delta=delta,

@@ -87,7 +87,8 @@ def cell(results: SuiteResults, one: SuiteCell, threshold: float) -> records.Sui
             for other in one.further
             if other.metric
         ],
-        events=events.of_cell(one, labels),
+        events=events.of_cell(one.events, labels),
+        items=events.of_cell(one.items, labels),
     )
 
 
@@ -139,6 +140,7 @@ def summary(results: SuiteResults, label: str, threshold: float) -> records.Suit
     metric = results.metric
     compared = [one.changes[label] for one in results.cells if label in one.changes]
     happened = [one.events[label] for one in results.cells if label in one.events]
+    items = [one.items[label] for one in results.cells if label in one.items]
     relevant = [one for one in compared if one.relevant(threshold)]
     depend = sum(one.depends(threshold) for one in compared)
     iterated = sum(one.rests(threshold) is not None for one in compared)
@@ -168,6 +170,8 @@ def summary(results: SuiteResults, label: str, threshold: float) -> records.Suit
         events=sum(map(bool, happened)),
         events_known=len(happened),
         iterated=iterated,
+        items=sum(map(bool, items)),
+        items_known=len(items),
     )
 
 

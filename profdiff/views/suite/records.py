@@ -80,8 +80,9 @@ class SuiteFurther(Record, frozen=True):
 
 
 class SuiteCellEvent(Record, frozen=True):
-    """How often an event of the workload happened in a cell, per op where the cell's values are, on
-    the base and on a kernel. ``states``: in how many the change was seen."""
+    """How often an event of the workload happened in a cell, or an item of the inventory ran, per
+    op where the cell's values are, on the base and on a kernel. ``states``: in how many the change
+    was seen."""
 
     event: str
     base: float
@@ -101,7 +102,8 @@ class SuiteCell(Record, frozen=True):
     a fraction, null where it was not recorded twice. ``reproduce``: the command that records this
     cell alone. ``further``: its values by other metrics that belong to the suite's.
     ``events``: those that changed for certain and by more than the instructions, the largest first,
-    of kernels of which events are known."""
+    of kernels of which events are known. ``items``: those of the inventory that changed for certain
+    and by more than twice as far, those that cost most first."""
 
     name: str
     workload: str
@@ -124,6 +126,7 @@ class SuiteCell(Record, frozen=True):
     reproduce: str
     further: list[SuiteFurther] = field(default_factory=list)
     events: dict[str, list[SuiteCellEvent]] = field(default_factory=dict)
+    items: dict[str, list[SuiteCellEvent]] = field(default_factory=dict)
 
 
 class SuiteFunction(Record, frozen=True):
@@ -140,9 +143,9 @@ class SuiteFunction(Record, frozen=True):
 
 
 class SuiteEvent(Record, frozen=True):
-    """An event over all cells: ``is_what`` happens. By label of each kernel but the base: in how
-    many cells there are ``more``, or ``fewer``, of those in which it changed for certain and by
-    more than the instructions."""
+    """An event or item over all cells: ``is_what`` happens, or what it does. By label of each
+    kernel but the base: in how many cells there are ``more``, or ``fewer``, of those that have it
+    among their own."""
 
     event: str
     is_what: str
@@ -156,7 +159,8 @@ class SuiteSummary(Record, frozen=True):
     change otherwise with each iteration of repeated string instructions counted; in ``other`` ones
     the kernels differ by less than that, or not for sure. ``functions``: names of those that make
     most of it over all cells. ``events_known``: of how many cells events of the workload are known;
-    ``events``: in how many of them some changed for certain and by more than the instructions."""
+    ``events``: in how many of them some changed for certain and by more than the instructions;
+    ``items_known``, ``items``: the same of the inventory, by more than twice as far."""
 
     kernel: str
     compared: int
@@ -172,6 +176,8 @@ class SuiteSummary(Record, frozen=True):
     events: int = 0
     events_known: int = 0
     iterated: int = 0
+    items: int = 0
+    items_known: int = 0
 
 
 class SuiteNoise(Record, frozen=True):
@@ -197,7 +203,7 @@ class SuiteDocument(Record, frozen=True):
     but the base. ``banner``: what values are not. ``threshold``: a fraction, from which a change is
     relevant. ``restored``: whether guests were restored, null where it differs or no guest ran.
     ``functions``: those that make most over all cells, of the last kernel, at most 200.
-    ``events``: those that changed in some cell, in most cells of the last kernel first.
+    ``events``, ``items``: those that changed in some cell, in most cells of the last kernel first.
     ``damaged``: workloads of which no cell is here, since they cannot be read. ``remarks``: what a
     reader must know."""
 
@@ -220,6 +226,7 @@ class SuiteDocument(Record, frozen=True):
     damaged: list[SuiteDamage]
     remarks: list[str]
     events: list[SuiteEvent] = field(default_factory=list)
+    items: list[SuiteEvent] = field(default_factory=list)
 
 
 def schema() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The events that a session keeps of its settings."""
+"""The events, and items of the inventory, that a session keeps of its settings."""
 
 from pathlib import Path
 
@@ -7,7 +7,8 @@ import numpy as np
 from fuzz.structured import in_npz
 from fuzz.target import Target
 from profdiff.base.errors import SessionError
-from profdiff.evidence.kept_events import cell_events
+from profdiff.evidence.kept_events import cell_events, cell_items
+from profdiff.profile.code.classes import CLASSES
 from profdiff.profile.events.kept import KeptEvents
 from profdiff.profile.events.table import events
 from profdiff.session.points import Setting
@@ -17,7 +18,7 @@ _OPS = 100
 
 def _seeds() -> list[bytes]:
     """Two kernels at one setting, in two states: each event happens twice as often on the other."""
-    names = [one.name for one in events()]
+    names = [*(one.name for one in events()), *CLASSES]
     shape = 2, 2, len(names)
     counts = np.full((*shape, 3), _OPS, np.int64)
     counts[:, 1] *= 2
@@ -49,8 +50,9 @@ def _read(data: bytes, folder: Path) -> None:
     if here := kept.at(0):
         for label in kept.labels:
             assert set(kept.event_counts(here, label)) <= set(kept.events)
-    found = cell_events(kept, setting, {"base": 9, "new": 9}, "base", _OPS)
-    assert all(one.base != one.other for one in found.get("new", ()))
+    counted = kept, setting, {"base": 9, "new": 9}, "base", _OPS, 0
+    for found in (cell_events(*counted), cell_items(*counted, {"base": 1.0})):
+        assert all(one.base != one.other for one in found.get("new", ()))
 
 
 TARGETS = (

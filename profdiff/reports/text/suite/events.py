@@ -1,48 +1,98 @@
-"""The events of a suite's report: in which cells they changed by more than the instructions."""
+"""The events of a suite's report, and the items of the inventory: in which cells they changed by
+more than the instructions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from profdiff.base import units
 from profdiff.forms import columns as table
 from profdiff.forms.columns import Column
-from profdiff.views.suite.records import SuiteCell, SuiteCellEvent, SuiteDocument, SuiteEvent
+from profdiff.views.suite.records import (
+    SuiteCell,
+    SuiteCellEvent,
+    SuiteDocument,
+    SuiteEvent,
+    SuiteSummary,
+)
 
-_TITLE = "events of the workload that changed by more than the instructions, per op"
-# So many cells of each event have a row, and so many events a name in the line below.
-_CELLS, _NAMED = 3, 6
+# So many events have a name in the line below the table.
+_NAMED = 6
+
+
+class _Kind(NamedTuple):
+    """``cells``: of each so many cells have a row; ``than``: by how much more than the instructions
+    they changed; ``changed``: in how many cells some did, of how many."""
+
+    noun: str
+    title: str
+    than: str
+    cells: int
+    over: Callable[[SuiteDocument], list[SuiteEvent]]
+    of: Callable[[SuiteCell], dict[str, list[SuiteCellEvent]]]
+    changed: Callable[[SuiteSummary], tuple[int, int]]
+
+
+_KINDS = (
+    _Kind(
+        "event",
+        "events of the workload that changed by more than the instructions, per op",
+        "more",
+        3,
+        lambda document: document.events,
+        lambda cell: cell.events,
+        lambda one: (one.events, one.events_known),
+    ),
+    _Kind(
+        "item",
+        "items of the inventory that changed more than twice as far as the instructions, per op",
+        "much more",
+        1,
+        lambda document: document.items,
+        lambda cell: cell.items,
+        lambda one: (one.items, one.items_known),
+    ),
+)
 
 
 def lines(document: SuiteDocument, labels: Sequence[str], width: int, top: int) -> list[str]:
-    """Rows of at most ``top`` events, the cells with the largest differences first, and a line for
-    each kernel of ``labels``. Nothing where no event is known."""
-    told = [line for label in labels for line in _told(document, label)]
-    events = [one for one in document.events if any(_cells(one, label) for label in labels)]
+    """Rows of at most ``top`` events, then of as many items, the cells with the largest differences
+    first, and a line for each kernel of ``labels``. Nothing where none is known."""
+    return [line for kind in _KINDS for line in _lines(kind, document, labels, width, top)]
+
+
+def _lines(
+    kind: _Kind, document: SuiteDocument, labels: Sequence[str], width: int, top: int
+) -> list[str]:
+    told = [line for label in labels for line in _told(kind, document, label)]
+    events = [one for one in kind.over(document) if any(_cells(one, label) for label in labels)]
     rows, hidden = [], 0
     for event in events[:top]:
-        found = _changed(document, event.event, labels)
-        hidden += max(len(found) - _CELLS, 0)
-        rows += [_row(event, cell, of, labels) for cell, of in found[:_CELLS]]
+        found = _changed(kind, document, event.event, labels)
+        hidden += max(len(found) - kind.cells, 0)
+        rows += [_row(event, cell, of, labels) for cell, of in found[: kind.cells]]
     if hidden:
         told.append(f"not shown: {hidden:,} more of these rows (--csv and --json have all)")
     if len(events) > top:
-        told.append(f"not shown: {units.counted(len(events) - top, 'event')} (--top {len(events)})")
-    columns = [Column("event", name=True), Column("cell", name=True)]
+        more = units.counted(len(events) - top, kind.noun)
+        told.append(f"not shown: {more} (--top {len(events)})")
+    columns = [Column(kind.noun, name=True), Column("cell", name=True)]
     columns += [Column(label) for label in (document.kernels[0].label, *labels)]
     columns.append(Column("op", name=True, spare=1))
-    drawn = ["", *table.joined(table.draw(_TITLE, columns, rows, width))] if rows else []
+    drawn = ["", *table.joined(table.draw(kind.title, columns, rows, width))] if rows else []
     return [*drawn, *([""] if told else []), *(o for t in told for o in units.wrap(t, width, 2))]
 
 
-def _told(document: SuiteDocument, label: str) -> list[str]:
+def _told(kind: _Kind, document: SuiteDocument, label: str) -> list[str]:
     """In how many cells which events changed."""
     summary = next(one for one in document.summaries if one.kernel == label)
-    if not summary.events_known:
+    changed, known = kind.changed(summary)
+    if not known:
         return []
-    names = [f"{one.event} {n:,}" for one in document.events if (n := _cells(one, label))]
+    names = [f"{one.event} {n:,}" for one in kind.over(document) if (n := _cells(one, label))]
     what = f": {units.few(names, _NAMED)}" if names else ""
-    cells = units.counted(summary.events_known, "cell")
-    told = f"{label}: events changed by more than the instructions in {summary.events:,} of {cells}"
-    return [told + what]
+    cells = units.counted(known, "cell")
+    than = f"changed by {kind.than} than the instructions in {changed:,} of {cells}"
+    return [f"{label}: {kind.noun}s {than}{what}"]
 
 
 def _cells(event: SuiteEvent, label: str) -> int:
@@ -50,11 +100,11 @@ def _cells(event: SuiteEvent, label: str) -> int:
 
 
 def _changed(
-    document: SuiteDocument, event: str, labels: Sequence[str]
+    kind: _Kind, document: SuiteDocument, event: str, labels: Sequence[str]
 ) -> list[tuple[SuiteCell, dict[str, SuiteCellEvent]]]:
     found = []
     for cell in document.cells:
-        every = {label: _of(cell, label, event) for label in labels}
+        every = {label: _of(kind.of(cell).get(label, ()), event) for label in labels}
         if of := {label: one for label, one in every.items() if one is not None}:
             largest = max(abs(one.value - one.base) for one in of.values())
             found.append((-largest, cell.name, cell, of))
@@ -62,8 +112,8 @@ def _changed(
     return [(cell, of) for *_, cell, of in found]
 
 
-def _of(cell: SuiteCell, label: str, event: str) -> SuiteCellEvent | None:
-    return next((one for one in cell.events.get(label, ()) if one.event == event), None)
+def _of(some: Sequence[SuiteCellEvent], event: str) -> SuiteCellEvent | None:
+    return next((one for one in some if one.event == event), None)
 
 
 def _row(
