@@ -206,13 +206,13 @@ def test_samples_have_none() -> None:
 def test_the_commands_say_it(recorded: Path, counted_and_sampled: Path) -> None:
     drawn = profdiff("report", recorded, "inventory").stdout
     assert "inventory per op (40,000 ops)" in drawn
-    assert re.search(r"^ +1,788 +2,513 .* change_pte_range +inlined 1$", drawn, re.M)
+    assert re.search(r"^ *1,788 +2,513 .* change_pte_range +inlined 1$", drawn, re.M)
     assert profdiff("report", recorded, "--inventory").stdout == drawn
     both = profdiff("report", counted_and_sampled, "inventory").stdout
     assert "new has" in both or "no item is certain" in both
     refused = profdiff("report", recorded, "inventory", "--kernel-only", status=2)
     assert error_line(refused) == (
-        "inventory shows both sides, in --csv: leave --kernel-only and --user-only out"
+        "--inventory shows both sides, in --csv: leave --kernel-only and --user-only out"
     )
     said = profdiff("mail", recorded, "--inventory").stdout
     assert re.search(r"^Kinds of instructions that changed", said, re.M)
