@@ -81,8 +81,8 @@ def test_the_wheel_has_every_file_of_the_tree(built: Path) -> None:
         for name in tracked(folder):
             if not any(Path(name).is_relative_to(crate) for crate in crates):
                 wanted.add(place + name.removeprefix(folder))
-    # The suite has a place of its own. What makes a repository of Debian's is no experiment, and the
-    # published pairs belong to a benchmark, which is not installed.
+    # The suite has a place of its own. What makes a repository of Debian's is no experiment, and
+    # the published pairs belong to a benchmark, which is not installed.
     apart = tuple(
         f"{places['examples']}/{name}/" for name in ("suite", "debian-sources", "retrodiction")
     )
