@@ -308,7 +308,7 @@ def test_a_site_works_from_files_and_from_a_server(browser: Any, tmp_path: Path,
 
 
 def test_a_packed_report_is_the_same_unpacked(browser: Any, one_file: str) -> None:
-    """All but classes, code and results, which a page shows nothing of."""
+    """All but code and results, which a page shows nothing of."""
     packer = Packer()
     shown = [report(0), report(1), report(0)]
     packed = [
@@ -325,7 +325,7 @@ def test_a_packed_report_is_the_same_unpacked(browser: Any, one_file: str) -> No
         wanted = json.loads(session.encode(one))
         wanted["experiment"]["results"] = []
         for metric in wanted["metrics"]:
-            metric |= {"classes": None, "code": None}
+            metric |= {"code": None}
         assert {name: made[name] for name in wanted} == wanted
     page.close()
 
