@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -202,6 +203,7 @@ class Recordings:
     def __init__(self, folder: Path, wanted: Sequence[Cell]) -> None:
         self._folder = folder
         self._wanted = wanted
+        self._costs: dict[Path, Sequence[tuple[float, ...]]] = {}
         self._names: dict[Machine, dict[tuple[tuple[str, ...], int], str]] = {}
         for cell in wanted:
             workloads = self._names.setdefault(cell.machine, {})
@@ -238,7 +240,9 @@ class Recordings:
             found = run.instructions
             if run.kernel == ("before", "after")[cell.kernel] and found and not run.failure:
                 sums = found.kernel + found.user, found.each_iteration
-                costs = _costs(folder, cell.kernel, prices) if prices else ()
+                if prices and folder not in self._costs:
+                    self._costs[folder] = _costs(folder, prices)
+                costs = self._costs[folder][cell.kernel] if prices else ()
                 return Counts(*(number / cell.ops for number in (*sums, *costs)))
         return None
 
@@ -260,18 +264,24 @@ def _located(word: str) -> str:
     return str((FOLDER / word).resolve()) if word.endswith(".c") else word
 
 
-def _costs(folder: Path, kernel: int, prices: Prices) -> tuple[float, ...]:
-    """Cycles of all that has a price, by the lowest prices and by the highest. No estimate of time:
-    most instructions have no price. Empty on another architecture."""
+def _costs(folder: Path, prices: Prices) -> Sequence[tuple[float, ...]]:
+    """By kernel, cycles of all that has a price, by the lowest prices and by the highest. No
+    estimate of time: most instructions have no price. Empty on another architecture."""
     inventory = Inventory(LazyFindings.of(Session.open(folder)).findings)
+    kernels = range(len(inventory.labels))
     (run, *_) = inventory.comparison.runs
     found = named(run.qemu.architecture or "") if run.qemu else None
     if found and found.arch != prices.cpu.architecture:
-        return ()
+        return [() for _ in kernels]
     priced = PricedInventory(inventory, prices)
     rows = [part for row in inventory.rows for part in priced.price(row)]
-    counted = [(row.row.counts[kernel] or 0, row) for row in rows]
-    return sum(n * row.low for n, row in counted), sum(n * row.high for n, row in counted)
+    return [
+        tuple(
+            sum((part.row.counts[kernel] or 0) * price(part) for part in rows)
+            for price in (attrgetter("low"), attrgetter("high"))
+        )
+        for kernel in kernels
+    ]
 
 
 def sign(change: float, least: float) -> int:

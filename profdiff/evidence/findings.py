@@ -15,7 +15,7 @@ from profdiff.evidence import huge_pages
 from profdiff.evidence.cautions import cautions
 from profdiff.evidence.cell_functions import FunctionKey
 from profdiff.evidence.events import ChangedEvent, EventTable
-from profdiff.evidence.kept_events import cell_events
+from profdiff.evidence.kept_events import cell_changes
 from profdiff.evidence.largest_change import largest_change
 from profdiff.evidence.lengths import Lengths
 from profdiff.evidence.results import Result, Results
@@ -218,7 +218,7 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
             base, totals = comparison.labels[0], comparison.totals().tolist()
             counted = dict(zip(comparison.labels, totals, strict=True))
             ops, state = comparison.ops or 1, comparison.runs[0].state
-            found = cell_events(kept, self.setting, counted, base, ops, state)
+            found = cell_changes(kept, self.setting, counted, base, ops, state)
             return {label: some[0] for label, some in found.items() if some}
         if isinstance(self.events, str):
             return {}

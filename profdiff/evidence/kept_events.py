@@ -16,54 +16,27 @@ from profdiff.session.points import Setting
 from profdiff.session.states import StateChange
 
 
-def cell_events(
-    kept: KeptEvents,
-    setting: Setting,
-    totals: Mapping[str, int],
-    base: str,
-    ops: int,
-    state: int = 0,
-) -> dict[str, list[ChangedEvent]]:
-    """By label of each kernel but ``base`` of which events are known, those whose change is
-    certain, as ``EventTable.largest`` has it, the largest first. ``totals``: the instructions of
-    the kernels that are compared, in a ``state``."""
-    return _changed(kept, setting, totals, base, ops, state, None)
-
-
-def cell_items(
-    kept: KeptEvents,
-    setting: Setting,
-    totals: Mapping[str, int],
-    base: str,
-    ops: int,
-    state: int,
-    floors: Mapping[str, float | None],
-) -> dict[str, list[ChangedEvent]]:
-    """The same of items, as ``Inventory.largest`` has them, those that cost most first.
-    ``floors``: by label, how many instructions per op timer ticks can be."""
-    found = _changed(kept, setting, totals, base, ops, state, floors)
-    return {
-        label: sorted(some, key=lambda one: not ITEMS[one.event.name].costly)
-        for label, some in found.items()
-    }
-
-
 @cache
 def item_events() -> Mapping[str, Event]:
     """The items of the inventory by name, each as the event that such an instruction runs."""
     return {item.name: Event(item.name, "inventory", item.about, ()) for item in ITEMS.values()}
 
 
-def _changed(
+def cell_changes(
     kept: KeptEvents,
     setting: Setting,
     totals: Mapping[str, int],
     base: str,
     ops: int,
-    state: int,
-    floors: Mapping[str, float | None] | None,
+    state: int = 0,
+    *,
+    floors: Mapping[str, float | None] | None = None,
 ) -> dict[str, list[ChangedEvent]]:
-    """``floors``: of items; None for events."""
+    """By label of each kernel but ``base`` of which events are known, those whose change is
+    certain, as ``EventTable.largest`` has it, the largest first. ``totals``: the instructions of
+    the kernels that are compared, in a ``state``. With ``floors``, by label how many instructions
+    per op timer ticks can be: the same of items, as ``Inventory.largest`` has them, those that cost
+    most first."""
     known, times = (by_name(), 1.0) if floors is None else (item_events(), MUCH)
     here = kept.at(setting.point, state)
     if here is None:
@@ -96,6 +69,8 @@ def _changed(
             if floors is not None and (seldom or min(before, after) < 0):
                 continue
             found[label].append(ChangedEvent(event, before / ops, after / ops, one.states))
+        if floors is not None:
+            found[label].sort(key=lambda changed: not ITEMS[changed.event.name].costly)
     return found
 
 

@@ -20,7 +20,7 @@ from synthetic_states import OPS, varied
 
 from profdiff.base import units
 from profdiff.base.errors import SessionError
-from profdiff.evidence.kept_events import cell_events, cell_items
+from profdiff.evidence.kept_events import cell_changes
 from profdiff.profile import kept
 from profdiff.profile.events.kept import KeptEvents
 from profdiff.reports.text.suite import events as text
@@ -182,7 +182,7 @@ def _found(session: Session) -> dict[str, tuple[float, float, int]]:
     assert read is not None
     (setting,) = settings(session.manifest)
     totals = dict.fromkeys(("base", "new"), 10_000_000)
-    found = cell_events(read, setting, totals, "base", OPS)
+    found = cell_changes(read, setting, totals, "base", OPS)
     return {one.event.name: (one.base, one.other, one.states) for one in found["new"]}
 
 
@@ -207,7 +207,7 @@ def test_ticks_and_states_decide_of_items(tmp_path: Path) -> None:
         (setting,) = settings(session.manifest)
         totals = {"base": 10_000_000, "new": 11_000_000}
         floors = {"base": 0.0, "new": ticks}
-        of_label = cell_items(read, setting, totals, "base", OPS, 0, floors)
+        of_label = cell_changes(read, setting, totals, "base", OPS, floors=floors)
         return [one.event.name for one in of_label["new"]]
 
     assert found("much", [1000], [2000], 0.0) == ["loads"]

@@ -12,7 +12,7 @@ from profdiff.evidence.atlas.release_order import release_key
 from profdiff.evidence.atlas.source import AtlasSource, events_of, functions_of, shown_alike
 from profdiff.evidence.cell_functions import LARGEST, CellFunction, FunctionKey
 from profdiff.evidence.events import ChangedEvent
-from profdiff.evidence.kept_events import cell_events, cell_items
+from profdiff.evidence.kept_events import cell_changes
 from profdiff.evidence.state_changes import Seen
 from profdiff.evidence.statistics import Rule, Verdict
 from profdiff.evidence.suite.results import CellChange, SuiteCell
@@ -197,7 +197,7 @@ def _events(before: CellValue, after: CellValue) -> tuple[list[ChangedEvent], li
     totals = dict(zip(counts.labels, counts.counts.sum(axis=0).tolist(), strict=True))
     ops = (other.setting.ops if other.per_op else None) or 1
     counted = kept, other.setting, totals, before.label, ops, 0
-    both = cell_events(*counted), cell_items(*counted, other.tick_floors)
+    both = cell_changes(*counted), cell_changes(*counted, floors=other.tick_floors)
     events, items = (found.get(after.label, [])[:LARGEST] for found in both)
     return events, items
 

@@ -16,7 +16,7 @@ from profdiff.base import terminal, units
 from profdiff.base.errors import InputError, SessionError
 from profdiff.base.metric import Metric
 from profdiff.evidence.cell_functions import FunctionSums, largest, seats
-from profdiff.evidence.kept_events import cell_events, cell_items
+from profdiff.evidence.kept_events import cell_changes
 from profdiff.evidence.seats import sure_seats
 from profdiff.evidence.state_changes import differ_most
 from profdiff.evidence.statistics import Verdict
@@ -177,8 +177,8 @@ class SuiteResults:
                     told = inlines.all_shown(session.compared)
                     row = replace(
                         row,
-                        events=cell_events(*counted) if told else {},
-                        items=cell_items(*counted, row.tick_floors),
+                        events=cell_changes(*counted) if told else {},
+                        items=cell_changes(*counted, floors=row.tick_floors),
                     )
                 self.sums.setdefault(row.metric, FunctionSums()).add(
                     one, self.base, {label for label, found in row.changes.items() if found.unsure}

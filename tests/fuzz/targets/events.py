@@ -7,7 +7,7 @@ import numpy as np
 from fuzz.structured import in_npz
 from fuzz.target import Target
 from profdiff.base.errors import SessionError
-from profdiff.evidence.kept_events import cell_events, cell_items
+from profdiff.evidence.kept_events import cell_changes
 from profdiff.profile.code.classes import CLASSES
 from profdiff.profile.events.kept import KeptEvents
 from profdiff.profile.events.table import events
@@ -51,7 +51,7 @@ def _read(data: bytes, folder: Path) -> None:
         for label in kept.labels:
             assert set(kept.event_counts(here, label)) <= set(kept.events)
     counted = kept, setting, {"base": 9, "new": 9}, "base", _OPS, 0
-    for found in (cell_events(*counted), cell_items(*counted, {"base": 1.0})):
+    for found in (cell_changes(*counted), cell_changes(*counted, floors={"base": 1.0})):
         assert all(one.base != one.other for one in found.get("new", ()))
 
 
