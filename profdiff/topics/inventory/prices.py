@@ -15,6 +15,7 @@ from profdiff.evidence.difference import Difference
 from profdiff.profile.code.classes import BYTES
 from profdiff.shapes.table import Table, of_kernel, of_row, tabulate
 from profdiff.topics.inventory.measure import Inventory, ItemRow
+from profdiff.topics.sentences import told_kernels
 
 # By item, the prices that one of its instructions can have.
 _PRICES: Mapping[str, Sequence[str]] = {
@@ -36,8 +37,6 @@ ALONE = (
     "Each cost is that of one item alone: costs have no sum, since a processor does several things "
     "at a time, and none of them is a time."
 )
-# With more kernels, a sentence for each is a page that nobody reads.
-_FEW_KERNELS = 3
 
 
 class _Thunk(NamedTuple):
@@ -212,8 +211,7 @@ class PricedInventory:
 
     def sentences(self) -> list[str]:
         """The change that would cost, or save, most: on each of few kernels, or on the last."""
-        kernels = range(1, len(self.inventory.labels))
-        shown = kernels if len(kernels) <= _FEW_KERNELS else kernels[-1:]
+        shown = told_kernels(self.inventory.labels)
         return [sentence for kernel in shown if (sentence := self.sentence(kernel))]
 
     def sentence(self, kernel: int) -> str:

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from profdiff.base import units
 from profdiff.profile.data.keys import Group
 from profdiff.shapes.table import ABOUT
+from profdiff.topics.sentences import told_kernels
 from profdiff.topics.types.measure import Accesses, access, added, difference, largest_part
 
-# With more kernels, a sentence for each is a page that nobody reads.
-_FEW_KERNELS = 3
 _GROUPS: Mapping[Group, str] = {
     "data": "of data",
     "stack": "of the stack",
@@ -39,8 +38,7 @@ LINES = "Lines are those of an object that is aligned to 64 bytes."
 def sentences(accesses: Accesses, ops: int | None) -> list[str]:
     """For each of few kernels, or for the last of many: where its loads and stores went; then what
     changed most for certain. ``ops``: None for counts of the whole window."""
-    kernels = range(1, len(accesses.labels))
-    shown = kernels if len(kernels) <= _FEW_KERNELS else kernels[-1:]
+    shown = told_kernels(accesses.labels)
     return [
         *(_sums(accesses, kernel, ops) for kernel in shown),
         *(changed_most(accesses, kernel, ops) for kernel in shown),
