@@ -101,9 +101,9 @@ class Session(Recording):
         return Table(CallRow, call_rows(found))
 
     def topic(self, name: str) -> Mapping[str, Table[Any]]:
-        """The tables of ``profdiff report TOPIC`` by name: ``events``, ``idle``, ``probes``,
-        ``traces``, ``types`` or ``sharing``. A row for each row of the table and kernel, with the
-        columns that ``--json`` names."""
+        """The tables of ``profdiff report TOPIC`` by name: ``events``, ``inventory``,
+        ``idle``, ``probes``, ``traces``, ``types`` or ``sharing``. A row for each row of the table
+        and kernel, with the columns that ``--json`` names."""
         topics = {topic: kind.section for topic, kind in TOPICS.items() if kind.section}
         if name not in topics:
             raise InputError(f"{units.printable(name)}: name one of {', '.join(topics)}")
