@@ -72,8 +72,8 @@ Ended = Callable[[int], None]
 
 
 def measure(ended: Ended = lambda rounds: None, rounds: int = ROUNDS) -> Prices:
-    """The prices of this machine, in about a second if it has nothing else to do. ``ended`` is
-    called with the number of rounds that ended.
+    """The prices of this machine, in a few seconds. ``ended`` is called with the number of rounds
+    that ended.
 
     Raises MissingError for an architecture that calibrate is not written for, and without a
     compiler where no wheel brought the program; RunError if the program fails.
