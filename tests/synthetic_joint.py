@@ -19,9 +19,14 @@ POINTS = (m.Point({"folio_kib": "4"}, 1, 1000), m.Point({"folio_kib": "64"}, 1, 
 
 
 def part(
-    folder: Path, kernels: Kernels, points: Sequence[m.Point] = POINTS, machine: str = "x86_64"
+    folder: Path,
+    kernels: Kernels,
+    points: Sequence[m.Point] = POINTS,
+    machine: str = "x86_64",
+    code: bytes = b"",
 ) -> Session:
-    """A session of one exact run of each kernel at each point."""
+    """A session of one exact run of each kernel at each point. ``code``: what was seen of each
+    instruction."""
     described = manifest(list(kernels))
     session = Session.create(folder, described)
     (folder / "symbols").mkdir()
@@ -38,7 +43,8 @@ def part(
             name = f"{kernel.label}-exact-p{point}-1"
             place = folder / "runs" / name
             place.mkdir(parents=True)
-            (place / "counts").write_bytes(counts_file([one for one in pairs if one[1]]))
+            codes = dict.fromkeys(resolved.address.tolist(), code) if code else None
+            (place / "counts").write_bytes(counts_file([one for one in pairs if one[1]], codes))
             total = m.Measured("instructions", "instructions", "lower", True, [float(sum(counted))])
             runs.append(
                 m.replace(

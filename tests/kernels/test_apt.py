@@ -118,10 +118,10 @@ def test_the_dates_of_lists_are_checked(
 UNPACK = """
 import sys
 from profdiff.collectors.kernels import apt
-from profdiff.collectors.guest import userland
+from profdiff.collectors.guest import initramfs
 from profdiff.collectors.architecture import ARM64
 apt.MIRROR, apt.KEYRING = f"file:{sys.argv[1]}", f"{sys.argv[1]}/key.gpg"
-print(userland.foreign_busybox(ARM64).read_text())
+print(initramfs.foreign_busybox(ARM64).read_text())
 """
 
 

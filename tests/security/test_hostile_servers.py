@@ -233,11 +233,11 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as up:
     fcntl.ioctl(up, 0x8914, struct.pack("16sH14x", b"lo", 0x41))
 silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 silent.bind(("127.0.0.1", 53))
-from profdiff.symbolization import debuginfod_fetch
+from profdiff.symbolization import debug_files
 started = time.monotonic()
 try:
-    debuginfod_fetch.fetch("http://a.example", "ab" * 20, Path(sys.argv[1]), "x")
-except debuginfod_fetch.FetchError as error:
+    debug_files.fetch("http://a.example", "ab" * 20, Path(sys.argv[1]), "x")
+except debug_files.FetchError as error:
     print(error)
 silent.setblocking(False)
 print(bool(silent.recv(99)), time.monotonic() - started)

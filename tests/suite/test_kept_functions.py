@@ -102,7 +102,8 @@ def _session(folder: Path) -> Session:
         ([frame("a")], "a", True, (5, 6, 7, 8)),
         ("no-symbol", "", True, (1, 1, 1, 1)),
     ]
-    return part(folder, {"base": rows, "new": rows}, [m.Point({"n": str(n)}) for n in range(4)])
+    points = [m.Point({"n": str(n)}) for n in range(4)]
+    return part(folder, {"base": rows, "new": rows}, points, code=b"\xc3")
 
 
 def test_other_runs_are_not_taken_for_those_that_were_kept(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def _shards(whole: Session, folder: Path) -> list[Path]:
 
 def _told(manifest: m.Manifest) -> m.Manifest:
     """Without what depends on what is kept of all runs together."""
-    return m.replace(manifest, functions=None, checksums={})
+    return m.replace(manifest, functions=None, events=None, checksums={})
 
 
 def _content(folder: Path) -> dict[str, bytes]:

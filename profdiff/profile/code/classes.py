@@ -147,6 +147,11 @@ _OPERANDS = {"mov": re.compile("%[cd][rb]"), "dc": re.compile("^zva,")}
 _OF_FLOW = {"return": "returns", "jump": "jumps"}
 
 
+def item_definitions() -> str:
+    """How the items are told, as text."""
+    return repr((_KINDS, _OF_CLASS, _OPERANDS, _OF_FLOW))
+
+
 class InstructionClasses(msgspec.Struct, frozen=True):
     """The items in one comparison with F functions, U that stand for unresolved ones, K kernels
     and R runs.

@@ -1,6 +1,7 @@
 """How often events of the workload happened in every cell of a session, and items of the inventory
 ran, kept in it."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import ClassVar, NamedTuple
@@ -10,7 +11,12 @@ from numpy.typing import NDArray
 
 from profdiff.base.errors import InputError, SessionError
 from profdiff.profile.cell import Cell
-from profdiff.profile.code.classes import CLASSES, architecture, item_counts
+from profdiff.profile.code.classes import (
+    CLASSES,
+    architecture,
+    item_counts,
+    item_definitions,
+)
 from profdiff.profile.events.counts import (
     Beginnings,
     EventCount,
@@ -18,7 +24,7 @@ from profdiff.profile.events.counts import (
     beginnings,
     event_counts,
 )
-from profdiff.profile.events.table import by_name, digest, events
+from profdiff.profile.events.table import by_name, definitions, events
 from profdiff.profile.kept_cells import KeptCells, Sums, fingerprint
 from profdiff.profile.runs import median_run
 from profdiff.session.session import Session
@@ -30,6 +36,11 @@ _MAX_COUNTS = 1 << 24
 def _counted() -> list[str]:
     """Events, then items of the inventory, of which all that is kept is how often they ran."""
     return [*by_name(), *CLASSES]
+
+
+def _digest() -> str:
+    """Identifies how both are told: by other definitions, counts are others."""
+    return hashlib.sha256((definitions() + item_definitions()).encode()).hexdigest()
 
 
 class EventsAtSetting(NamedTuple):
@@ -81,8 +92,8 @@ class EventsAtSetting(NamedTuple):
 
 
 class KeptEvents(KeptCells, frozen=True):
-    """``table``: by which table (``digest``); ``events``: their names, and those of items. The
-    others are of S cells, as ``EventsAtSetting`` has them of one."""
+    """``table``: by which definitions (``_digest``); ``events``: their names, and those of items.
+    The others are of S cells, as ``EventsAtSetting`` has them of one."""
 
     NAME: ClassVar[str] = "events"
     SHAPES: ClassVar[Mapping[str, Sequence[int | str]]] = {
@@ -106,7 +117,7 @@ class KeptEvents(KeptCells, frozen=True):
     beside_known: NDArray[np.bool_]
 
     def fits(self, session: Session) -> bool:
-        return self.table == digest() and super().fits(session)
+        return self.table == _digest() and super().fits(session)
 
     def check(self) -> None:
         super().check()
@@ -191,7 +202,7 @@ class EventSums(Sums):
             return None
         return KeptEvents(
             runs=fingerprint(self.session),
-            table=digest(),
+            table=_digest(),
             labels=labels,
             events=_counted(),
             point=np.array([point for point, _ in self._found], np.int64),

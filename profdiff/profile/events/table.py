@@ -1,6 +1,5 @@
 """The table of events: ``functions.toml``, which says what its members mean."""
 
-import hashlib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -49,17 +48,13 @@ def events() -> tuple[Event, ...]:
     """All of them, in the order of the table."""
     import tomllib
 
-    known = [{"name": name, **one} for name, one in tomllib.loads(_text()).items()]
+    known = [{"name": name, **one} for name, one in tomllib.loads(definitions()).items()]
     return msgspec.convert(tuple(known), tuple[Event, ...])
 
 
 @cache
-def digest() -> str:
-    """Identifies the table: another one may tell an event by other functions."""
-    return hashlib.sha256(_text().encode()).hexdigest()
-
-
-def _text() -> str:
+def definitions() -> str:
+    """The table as text: another one may tell an event by other functions."""
     return resources.files("profdiff.profile.events").joinpath("functions.toml").read_text()
 
 
