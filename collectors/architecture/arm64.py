@@ -34,6 +34,7 @@ ARM64 = Architecture(
     cpu="max,pauth-impdef=on",
     features=(),
     flaw=None,
+    loop=None,
     console="ttyAMA0",
     channel="/dev/ttyS0",
     channel_device=("-device", "pci-serial,chardev=channel"),

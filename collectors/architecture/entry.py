@@ -19,16 +19,23 @@ class Vectors:
 
 
 @dataclass(frozen=True)
-class Flaw:
-    """What some QEMUs emulate wrongly, ``told`` for sentences, and the processor's ``feature``
-    without which no guest meets it. A QEMU with these ``arguments`` that starts the firmware
-    ``rom`` ends with the status ``right`` where it emulates it right."""
+class Firmware:
+    """A QEMU with these ``arguments`` that starts ``rom`` ends with the status ``right`` where all
+    is right."""
 
-    feature: str
-    told: str
     rom: bytes
     arguments: tuple[str, ...]
     right: int
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """What some QEMUs emulate wrongly, ``told`` for sentences, the processor's ``feature`` without
+    which no guest meets it, and the firmware that tells."""
+
+    feature: str
+    told: str
+    firmware: Firmware
 
 
 @dataclass(frozen=True)
@@ -42,8 +49,8 @@ class Architecture:
 
     A guest has QEMU's ``machine`` (``large_machine`` with more than 8 vCPUs), the processor ``cpu``
     if nobody asks for another, and ``features`` (no random numbers) beside any; ``flaw``: of some
-    QEMUs. Its console is at ``console``, and profdiff's channel at ``channel``, which
-    ``channel_device`` makes.
+    QEMUs; ``loop``: what shows whether KVM is fast, None where nothing does. Its console is at
+    ``console``, and profdiff's channel at ``channel``, which ``channel_device`` makes.
     ``firmware``: the files of QEMU's that it loads into the machine.
     ``asleep``: a pattern that what QEMU says of a vCPU's registers matches once if it sleeps; or
     that finds where it is, and the instruction that one which sleeps is behind. ``loses_timers``:
@@ -82,6 +89,7 @@ class Architecture:
     cpu: str
     features: tuple[str, ...]
     flaw: Flaw | None
+    loop: Firmware | None
     console: str
     channel: str
     channel_device: tuple[str, ...]

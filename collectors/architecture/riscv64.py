@@ -32,6 +32,7 @@ RISCV64 = Architecture(
     cpu="rv64",
     features=(),
     flaw=None,
+    loop=None,
     console="ttyS0",
     channel="/dev/ttyS1",
     channel_device=("-device", "pci-serial,chardev=channel"),

@@ -11,7 +11,7 @@ among them, the kernel panics, some time after a kmalloc().
 
 import struct
 
-from profdiff.collectors.architecture.entry import HEAD, Architecture, Flaw
+from profdiff.collectors.architecture.entry import HEAD, Architecture, Firmware, Flaw
 
 # In real mode, at f000:0000. Memory is zero.
 _CODE = """
@@ -57,22 +57,31 @@ _TABLE, _TABLE_AT = "0f 00 90 00 0f 00", 0xA0
 _RESET, _RESET_AT = "ea 00 00 00 f0", 0xFFF0
 
 
-def _rom() -> bytes:
-    code = "".join(line[:32] for line in _CODE.splitlines())
+# In real mode, too: 10 million instructions, a hundredth of a second on a processor.
+_LOOP = """
+66 b9 40 4b 4c 00               mov     $5000000,%ecx
+66 49                           dec     %ecx
+75 fc                           jnz     .-2
+b0 10                           mov     $0x10,%al
+e6 f4                           out     %al,$0xf4
+f4                              hlt
+"""
+
+
+def _firmware(listing: str) -> Firmware:
+    code = "".join(line[:32] for line in listing.splitlines())
     rom = bytearray(0x10000)
     placed = ((code, 0), (_DESCRIPTORS, _AT), (_TABLE, _TABLE_AT), (_RESET, _RESET_AT))
     for text, at in placed:
         content = bytes.fromhex(text)
         rom[at : at + len(content)] = content
-    return bytes(rom)
+    return Firmware(bytes(rom), ("-device", "isa-debug-exit,iobase=0xf4,iosize=1"), right=0x21)
 
 
 CMPXCHG16B = Flaw(
     feature="cx16",
     told="the flags behind cmpxchg16b",
-    rom=_rom(),
-    arguments=("-device", "isa-debug-exit,iobase=0xf4,iosize=1"),
-    right=0x21,
+    firmware=_firmware(_CODE),
 )
 
 
@@ -104,6 +113,7 @@ X86_64 = Architecture(
     cpu="max",
     features=("-rdrand", "-rdseed"),
     flaw=CMPXCHG16B,
+    loop=_firmware(_LOOP),
     console="ttyS0",
     channel="/dev/ttyS1",
     channel_device=("-serial", "chardev:channel"),

@@ -25,7 +25,7 @@ from profdiff.base.temporary import temporary_folder
 from profdiff.base.terminal import last_line
 from profdiff.collectors import records
 from profdiff.collectors.architecture import Architecture
-from profdiff.collectors.architecture.entry import Flaw
+from profdiff.collectors.architecture.entry import Firmware, Flaw
 from profdiff.collectors.guest.boot import Boot
 from profdiff.collectors.programs import every_program, find_program
 
@@ -36,6 +36,11 @@ _SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,reso
 _NO_DEVICES = ("-nodefaults", "-display", "none")
 # How long a QEMU without a guest may take.
 _SECONDS = 60
+# How long one may take for the loop: that is 0.3 s on a processor, and 40 s where each instruction
+# is emulated.
+_KVM_SECONDS = 10
+# Another boot of this machine may have another KVM.
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 @dataclass(frozen=True)
@@ -229,20 +234,28 @@ def _found(architecture: Architecture, path: Path) -> Qemu:
 
 def _has(qemu: Qemu, flaw: Flaw) -> bool:
     """Whether it has the flaw, or does not tell."""
+    return not _runs(qemu, flaw.firmware, ["-accel", "tcg", "-cpu", qemu.architecture.cpu])
+
+
+def _runs(
+    qemu: Qemu, firmware: Firmware, arguments: Sequence[str], seconds: float = _SECONDS
+) -> bool:
+    """Whether it ends as it should, and within ``seconds``."""
 
     def ask() -> bool:
         with temporary_folder() as folder:
             rom = folder / "rom"
-            rom.write_bytes(flaw.rom)
+            rom.write_bytes(firmware.rom)
             command = [str(qemu.program), *qemu.own_arguments, *_NO_DEVICES, "-no-reboot"]
-            command += ["-M", qemu.architecture.machine, "-accel", "tcg", "-bios", escaped(rom)]
-            command += ["-cpu", qemu.architecture.cpu, *flaw.arguments]
-            return _done(command).returncode != flaw.right
+            command += ["-M", qemu.architecture.machine, "-bios", escaped(rom)]
+            command += [*arguments, *firmware.arguments]
+            try:
+                return _done(command, seconds=seconds).returncode == firmware.right
+            except MissingError:
+                return False
 
-    try:
-        return answer(qemu.program, f"flaw {flaw.rom.hex()}", ask)
-    except MissingError:
-        return True
+    question = f"{_BOOT_ID.read_text()} {arguments} {firmware.rom.hex()}"
+    return answer(qemu.program, question, ask)
 
 
 def _features(model: str) -> set[str]:
@@ -251,11 +264,15 @@ def _features(model: str) -> set[str]:
 
 
 def _kvm_works(qemu: Qemu) -> bool:
-    """Whether a guest starts on KVM: nested, /dev/kvm may be there and not do."""
+    """Whether a guest starts on KVM, and as fast as on a processor: nested, /dev/kvm may be there
+    and not do, or emulate each instruction."""
     try:
-        return replace(qemu, kvm=True)._try_machine().returncode == 0
+        if replace(qemu, kvm=True)._try_machine().returncode != 0:
+            return False
     except MissingError:
         return False
+    loop = qemu.architecture.loop
+    return loop is None or _runs(qemu, loop, ["-accel", "kvm", "-cpu", "host"], _KVM_SECONDS)
 
 
 def _sandbox(program: Path) -> tuple[str, ...]:
@@ -276,14 +293,16 @@ def _start(program: Path, arguments: list[str]) -> subprocess.CompletedProcess[b
     return _done([str(program), *arguments, *_NO_DEVICES, "-monitor", "stdio"], b"quit\n")
 
 
-def _done(command: list[str], said: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def _done(
+    command: list[str], said: bytes = b"", seconds: float = _SECONDS
+) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(
-            command, input=said, capture_output=True, check=False, timeout=_SECONDS
+            command, input=said, capture_output=True, check=False, timeout=seconds
         )
     except subprocess.TimeoutExpired as error:
         raise MissingError(
-            f"{command[0]} does not answer within {_SECONDS} s: give another QEMU with --qemu"
+            f"{command[0]} does not answer within {seconds} s: give another QEMU with --qemu"
         ) from error
     except OSError as error:
         raise MissingError(f"cannot execute {command[0]}: {error.strerror}") from error
