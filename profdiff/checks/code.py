@@ -1,5 +1,5 @@
 """What no table has, measured: how large functions are and where they are inlined, in which lines
-of the cache the fields of types lie; and how often classes of instructions ran."""
+of the cache the fields of types lie; and how often items of the inventory ran."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,8 @@ from profdiff.base.errors import InputError
 from profdiff.base.names import suggesting
 from profdiff.checks.names import INLINED, LAYOUT, SIZE
 from profdiff.evidence.conditions.condition import Condition, MeasuredChange
-from profdiff.evidence.conditions.measured_change import of_counts
+from profdiff.evidence.difference import summed
+from profdiff.evidence.events import REASONS
 from profdiff.evidence.findings import Findings
 from profdiff.profile.code.classes import class_names
 from profdiff.profile.comparison import Comparison, Side
@@ -25,6 +26,7 @@ from profdiff.profile.data.type_layout import (
     accessed_types,
 )
 from profdiff.profile.inline_sites import CodeSizes, Inlining, code_sizes, inlining
+from profdiff.topics.inventory.measure import Inventory
 
 _NO_COUNTS = "only exact counts tell what is accessed: record with --collector exact"
 _MAX_NAMES = 3
@@ -46,6 +48,13 @@ class CodeChanges:
     def _sizes(self) -> CodeSizes | None:
         exact = self._findings.exact
         return code_sizes(exact, self._session) if exact else None
+
+    @cached_property
+    def _inventory(self) -> Inventory | None:
+        try:
+            return Inventory(self._findings)
+        except InputError:
+            return None
 
     @cached_property
     def _accessed(self) -> AllAccessed:
@@ -71,8 +80,8 @@ class CodeChanges:
             yield from self._inlined(exact, condition.what)
         elif condition.metric == SIZE:
             yield from self._of_size(exact, condition.what)
-        else:
-            yield from self._of_class(exact, condition)
+        elif self._inventory is not None:
+            yield from self._of_item(self._inventory, condition)
 
     def layout_changes(self, condition: Condition) -> Iterator[MeasuredChange]:
         """The same of where a type lies; what is not known is inconclusive, with the reason."""
@@ -85,16 +94,23 @@ class CodeChanges:
                 change = MeasuredChange.unknown(label, str(error))
             yield replace(change, of_row=True)
 
-    def _of_class(self, comparison: Comparison, condition: Condition) -> Iterator[MeasuredChange]:
-        found = self._findings.classes
-        if found is None or condition.metric not in found.names:
-            return
-        if condition.function:
-            rows = np.array(_rows_of(comparison, condition.what))
-        else:
-            rows = found.rows(_SIDES.get(condition.what))
-        counts = found.run_counts[rows, found.names.index(condition.metric)].sum(axis=0)
-        yield from (change for change, _ in of_counts(comparison, counts, condition))
+    def _of_item(self, inventory: Inventory, condition: Condition) -> Iterator[MeasuredChange]:
+        """As sure as the inventory is of the same difference."""
+        function = condition.what if condition.function else ""
+        rows = inventory.named(condition.metric, _SIDES.get(condition.what), function)
+        labels = inventory.labels[1:] if rows else []
+        for number, label in enumerate(labels):
+            counts = [sum(row.counts[at] or 0 for row in rows) for at in (0, number + 1)]
+            difference = summed([one for row in rows if (one := row.changes[number])])
+            yield MeasuredChange.of_difference(
+                label,
+                condition,
+                counts,
+                difference,
+                inventory.comparison.ops,
+                note=REASONS.get(difference.verdict, ""),
+                of_row=False,
+            )
 
     def _inlined(self, comparison: Comparison, name: str) -> Iterator[MeasuredChange]:
         found = self._inlining

@@ -13,10 +13,8 @@ from profdiff.checks.code import CodeChanges
 from profdiff.checks.names import (
     ACCESSES,
     CODE,
-    INLINED,
     LAYOUT,
     LINES,
-    SIZE,
     check_names,
     check_row,
 )
@@ -214,7 +212,7 @@ class _Part:
         self, number: int, condition: Condition, subject: _Subject
     ) -> tuple[Iterator[MeasuredChange], bool]:
         """The changes at a setting, and whether they are known of the plain state alone; code is
-        the same in each."""
+        the same in each, and the inventory tells all."""
         code, what = self._code[number], condition.what
         if isinstance(subject, Topic):
             rows = self._of_row(number, subject, condition)
@@ -231,7 +229,7 @@ class _Part:
             why = "; ".join(told(self.manifest.compared))
             changes = (replace(one, decided=False, undecided=why) for one in changes)
         if subject == "code":
-            return changes, condition.metric not in (SIZE, INLINED)
+            return changes, False
         return changes, condition.function or what != "total"
 
     def _of_row(self, number: int, topic: Topic, condition: Condition) -> list[MeasuredChange]:

@@ -23,6 +23,12 @@ _NOT_EXACT = "events are known only of exact counts: record with --collector exa
 # What other addresses of a process, and the ends of a window, make of an event in a whole window;
 # and each interrupt may make one more, or less.
 FEW = 3
+# Why no statement about a difference is certain.
+REASONS = {
+    Verdict.UNSURE: "timer ticks, which task runs first, or where things lie can make the "
+    "difference; record --vary-state tells whether it holds",
+    Verdict.DEPENDS: "the change depends on state",
+}
 # How many times as far as the instructions an item of the inventory has to change, to be named.
 MUCH = 2.0
 # In how many operations an event is to happen once more or less, to be named.

@@ -1,11 +1,18 @@
 """``profdiff check``: exit statuses and words, on a real session."""
 
+import csv
+import io
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 from support import error_line, profdiff
+
+from profdiff.api.judged import judged
+from profdiff.evidence.conditions.condition import Condition
+from profdiff.profile.code.classes import ITEMS
+from profdiff.session.session import Session
 
 pytestmark = pytest.mark.guest
 
@@ -51,6 +58,25 @@ def test_a_total_with_what_is_called_is_the_reports(recorded: Path) -> None:
     assert f"{base} to {new} per op" in said
     whole = profdiff("check", recorded, "--fail-if", f"{condition[:-4]}+1", status=1).stdout
     assert f"{total['base']:,} to {total['new']:,}" in whole
+
+
+def test_items_are_judged_as_the_inventory_shows_them(recorded: Path) -> None:
+    """Each item in all functions, on each side and in each function."""
+    table = csv.DictReader(
+        io.StringIO(profdiff("report", recorded, "inventory", "--csv", "-").stdout)
+    )
+    rows = [row for row in table if row["table"] in ("inventory", "inventory-functions")]
+    expected = {}
+    for row in rows:
+        name = row["function"] if row["table"] == "inventory-functions" else row["side"]
+        name = name.replace("both", "total")
+        if row["item"] in ITEMS and name.isidentifier():
+            sure = "holds" if float(row["delta new"]) > 0 else "does not hold"
+            outcome = sure if row["verdict new"] == "exact" else "inconclusive"
+            expected[Condition.parse(f"{row['item']}:{name} > +0")] = outcome
+    found = judged(Session.open(recorded), [*expected], [])
+    assert {one.condition: one.outcome for one in found} == expected
+    assert {*expected.values()} >= {"holds", "does not hold"}
 
 
 def test_one_condition_is_enough(recorded: Path, tmp_path: Path) -> None:

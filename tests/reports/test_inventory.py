@@ -15,6 +15,8 @@ from synthetic import Row, example, findings, frame
 from synthetic import compare as without_code
 
 from profdiff.base.errors import InputError
+from profdiff.checks.judging import judge
+from profdiff.evidence.conditions.condition import Condition
 from profdiff.forms import text
 from profdiff.forms.csv import tables
 from profdiff.profile.comparison import Comparison
@@ -118,6 +120,24 @@ def test_few_more_are_chance() -> None:
     assert verdict(4)[0] == "exact"
     assert verdict(4)[1].startswith("new has 1.40 locked per op where base has 1.00 (+40.0%)")
     assert verdict(0)[0] == "exact" and "no item is certain" in verdict(0)[1]
+
+
+@pytest.mark.parametrize("where", ["total", "kernel", "f"])
+@pytest.mark.parametrize(
+    ("delta", "outcome"), [(0, "does not hold"), (3, "inconclusive"), (4, "holds")]
+)
+def test_check_is_as_sure_as_the_inventory(where: str, delta: int, outcome: str) -> None:
+    rows: dict[str, Described] = {
+        label: [(([PTE], "f", True, [number]), "xchg %eax,(%rdi)")]
+        for label, number in (("base", 10), ("new", 10 + delta))
+    }
+    found = findings([made.compare(rows, ops=10)])
+    where = "change_pte_range" if where == "f" else where
+    (judged,) = judge({"": [found]}, [Condition.parse(f"locked:{where} > +0")], [])
+    assert judged.outcome == outcome
+    # What chance can make is far from a bound beyond it.
+    (judged,) = judge({"": [found]}, [Condition.parse(f"locked:{where} > +0.8/op")], [])
+    assert judged.outcome == "does not hold"
 
 
 def test_an_item_that_follows_the_instructions_is_not_named() -> None:

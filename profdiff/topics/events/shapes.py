@@ -8,7 +8,7 @@ from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.evidence.conditions.condition import Changes, Condition, MeasuredChange
 from profdiff.evidence.difference import Difference
-from profdiff.evidence.events import FEW, EventRow, EventTable
+from profdiff.evidence.events import FEW, REASONS, EventRow, EventTable
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics import Verdict
 from profdiff.profile.events.counts import EventCount
@@ -40,12 +40,6 @@ _OUTSIDE = (
     "Outside the workload are interrupts with their softirqs, threads of the kernel and idle "
     "vCPUs: chance decides what of them falls into the window."
 )
-# Why no statement about a difference is certain.
-_REASONS = {
-    Verdict.UNSURE: "timer ticks, which task runs first, or where things lie can make the "
-    "difference; record --vary-state tells whether it holds",
-    Verdict.DEPENDS: "the change depends on state",
-}
 _COPIES = "inlined copies of the event's functions are not known"
 _MIXED = (
     "What ran outside the workload is not told apart (no call tree, or no kallsyms): it is in "
@@ -98,7 +92,7 @@ def _changes(events: EventTable, ops: int | None, condition: Condition) -> Itera
             known,
             difference,
             ops,
-            undecided=_COPIES if is_blind else _REASONS.get(difference.verdict, ""),
+            undecided=_COPIES if is_blind else REASONS.get(difference.verdict, ""),
             note="" if row.context == "own" else "outside the workload",
         )
 

@@ -16,7 +16,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics import Verdict
 from profdiff.evidence.tick_floor import larger, tick_floor
 from profdiff.profile.code.classes import ITEMS, Item, instruction_classes
-from profdiff.profile.comparison import Comparison
+from profdiff.profile.comparison import Comparison, Side
 from profdiff.profile.events.counts import Spread
 from profdiff.profile.function_identity import Function, title
 from profdiff.profile.recordings import Recordings
@@ -153,6 +153,23 @@ class Inventory:
                 found[name].append(self._row(name, of_runs, sides[row], row))
         return found
 
+    def named(self, name: str, side: Side | None, function: str) -> Sequence[ItemRow]:
+        """The rows of an item in all functions, on a side, or in the functions of a name if there
+        is one; none of an item that recordings do not tell."""
+        if name not in self._classes.names:
+            return []
+        if not function:
+            rows = self._of_side(side or "")
+            return [row for row in rows if row.item.name == name]
+        found = [
+            row
+            for row in self.functions.get(name, ())
+            if row.function is not None
+            and row.function < len(self.comparison.functions)
+            and self.comparison.functions[row.function].name == function
+        ]
+        return found or [self._row(name, [0] * len(self.comparison.runs), "")]
+
     def name(self, number: int | None) -> str:
         """What a function is called, or what stands for one."""
         known = self.comparison.functions
@@ -235,7 +252,8 @@ class Inventory:
             found = change(spreads[0], spread, self._chance[kernel], varied)
             # Several states have shown what ticks do, but not that so few are no chance.
             if found.states > 1 and 0 < abs(found.delta) <= self._few:
-                found = replace(found, verdict=Verdict.UNSURE)
+                low, high = found.low - self._few, found.high + self._few
+                found = replace(found, low=low, high=high, verdict=Verdict.UNSURE)
             changes.append(found)
         return ItemRow(ITEMS[name], side, function, [one.picked for one in spreads], changes)
 
