@@ -20,6 +20,7 @@ from profdiff.session.held import held
 from profdiff.views.suite.threshold import RELEVANT, parsed
 
 if TYPE_CHECKING:
+    from profdiff.collectors.calibration.prices import Prices
     from profdiff.profile.data.pairing import By
     from profdiff.session.opened import Opened
     from profdiff.session.suite import SuiteWorkload
@@ -104,10 +105,11 @@ PRICED = "inventory"
 @works_on(
     "--prices",
     held=["session"],
-    metavar="FILE",
+    metavar="FILE|CPU",
     type=click.Path(path_type=Path),
     help="Show the inventory, and what each changed item of it would cost at the prices in FILE, "
-    "which profdiff calibrate wrote.  [default: prices.json in SESSION, if it is there]",
+    "which profdiff calibrate wrote, or of a CPU that comes along: a wrong name lists them.  "
+    "[default: prices.json in SESSION, if it is there]",
 )
 @click.option(
     "--by",
@@ -224,6 +226,24 @@ def _parted(
     return session, topic
 
 
+def _prices(name: Path | None) -> "Prices | None":
+    """Those of a file, or else those of a CPU that come along. Raises InputError."""
+    from profdiff import examples
+    from profdiff.collectors.calibration.prices import read_prices
+
+    if name is None:
+        return None
+    presets = {
+        path.stem: path for path in Path(next(iter(examples.__path__)), "prices").glob("*.json")
+    }
+    if name.exists() or not presets:
+        return read_prices(name)
+    if str(name) not in presets:
+        known = ", ".join(sorted(presets))
+        raise InputError(f"there is no file {name}; CPUs that come along: {known}")
+    return read_prices(presets[str(name)])
+
+
 def _found(
     recording: "Opened",
     at: str | None,
@@ -234,14 +254,13 @@ def _found(
     prices: Path | None,
 ) -> Any:
     """What is reported."""
-    from profdiff.collectors.calibration.prices import read_prices
     from profdiff.evidence.one_setting import LazyFindings
     from profdiff.evidence.parts.findings import PartsFindings
     from profdiff.session.parts import Parts
     from profdiff.session.session import Session
 
     if isinstance(recording, Session):
-        return LazyFindings.of(recording, at, metric, read_prices(prices) if prices else None)
+        return LazyFindings.of(recording, at, metric, _prices(prices))
     if isinstance(recording, Parts):
         return PartsFindings.of(recording, at)
     from profdiff.evidence.suite.results import SuiteResults

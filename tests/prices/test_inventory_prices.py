@@ -88,6 +88,13 @@ def test_every_form_has_them(recorded: Path, tmp_path: Path) -> None:
     assert page.stat().st_size
 
 
+def test_prices_of_a_cpu_come_along(recorded: Path) -> None:
+    named = section(recorded, "--prices", EXAMPLE.stem)
+    assert table(named, "prices") == table(section(recorded, "--prices", EXAMPLE), "prices")
+    refused = error_line(profdiff("report", recorded, "--prices", "zen9", status=2))
+    assert "there is no file zen9" in refused and EXAMPLE.stem in refused
+
+
 def test_a_session_carries_them(tmp_path: Path, recorded: Path) -> None:
     """A file in the folder, which a stranger can have put there."""
     session = tmp_path / "carried.profdiff"
