@@ -120,7 +120,13 @@ def _told(error: click.ClickException) -> str:
         meant = did_you_mean(error.option_name.lstrip("-"), known)
     elif isinstance(error, click.NoSuchCommand) and isinstance(command, click.Group):
         message = error.message.rstrip(".")
-        meant = did_you_mean(error.command_name, command.list_commands(context))
+        known = {name: name for name in command.list_commands(context)}
+        if context.parent is None:
+            from profdiff.topics.registry import SHARING, TOPICS, TYPES
+
+            topics = (*TOPICS, TYPES.name, SHARING.name, "layout")
+            known = {**{topic: f"report {topic}" for topic in topics}, **known}
+        meant = did_you_mean(error.command_name, known)
     return f"{message}: {meant}" if meant else f"{message} (see {context.command_path} --help)"
 
 

@@ -8,6 +8,7 @@ from support import error_line, profdiff
     ("typed", "said"),
     [
         ("reprot", "No such command 'reprot': did you mean report?"),
+        ("inventory", "No such command 'inventory': did you mean report inventory?"),
         ("kernel ad", "No such command 'ad': did you mean add?"),
         ("kernel nonsense", "No such command 'nonsense' (see profdiff kernel --help)"),
         ("report --sotr name", "No such option '--sotr': did you mean --sort?"),

@@ -31,7 +31,8 @@ from profdiff.reports.form import Subject
     "'inlined:FUNCTION changed' guard a function's code; 'loads:TYPE.FIELD > +0', "
     "'stores:TYPE > +2%', 'layout:TYPE.FIELD moved' and 'lines:TYPE > +0' guard what data "
     "kernels access, and where that lies; 'transfers:TYPE.FIELD > +0' and 'misses > +2%' guard "
-    "cache lines that change hands between vCPUs. Can be repeated.",
+    "cache lines that change hands between vCPUs; 'TABLE:ROW > +0' guards any row of a table "
+    "that 'profdiff report topics' lists. Can be repeated.",
 )
 @click.option(
     "--kernel",

@@ -46,7 +46,7 @@ def repeat(each: Sequence[Repeated], most: int, *, jobs: int, place: Cluster | N
             told = f"cells that changed in varied state {found}: "
             told += units.counted(len(names), "workload")
         else:
-            told = f"what changed in varied state {found}, at most {most} (--vary-state 0: none): "
+            told = f"what changed in varied state {found}, at most {most}: "
             told += units.counted(len(missing), "run")
         tell(f"repeats {told}")
         with progress(len(missing), str(Pace(len(missing))), brief=True) as display:
