@@ -2,11 +2,14 @@
 /*
  * calls CALL OPS: system calls of published timings that no program of the suite makes. Files lie on
  * tmpfs. seccomp-N: getppid() below N filters that allow it, of which the first two need no argument.
+ * protection: a write to read-only memory, behind which a handler of SIGSEGV goes on.
  */
 #include "../suite/variants.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
+#include <sys/xattr.h>
 
 #define BLOCK 4096
 #define MALLOC_SIZE ((size_t)128 << 20)
@@ -15,7 +18,9 @@
 static int fd;
 static struct stat status;
 static struct statx extended;
-static char block[BLOCK];
+static char block[BLOCK], names[2 * BLOCK];
+static char *guarded;
+static volatile sig_atomic_t caught;
 
 static void make_file(void)
 {
@@ -41,6 +46,33 @@ static void open_full(void)
 {
 	must(mknod("full", S_IFCHR | 0600, 0x107), "mknod");
 	fd = must(open("full", O_RDWR), "open");
+}
+
+static void make_attribute(void)
+{
+	make_file();
+	must(fsetxattr(fd, "user.fsregression", "seed", 4, 0), "attributes of users on tmpfs");
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *user = context;
+
+	caught += number == SIGSEGV && info->si_addr == guarded;
+#if defined(__x86_64__)
+	user->uc_mcontext.gregs[REG_RIP] += 3; /* movb */
+#elif defined(__aarch64__)
+	user->uc_mcontext.pc += 4; /* strb */
+#endif
+}
+
+static void guard(void)
+{
+	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+
+	guarded = state_map("anon", page_size());
+	must(mprotect(guarded, page_size(), PROT_READ), "mprotect");
+	must(sigaction(SIGSEGV, &action, NULL), "sigaction");
 }
 
 static void op_fstat(void)
@@ -96,6 +128,25 @@ static void op_malloc(void)
 	free(at);
 }
 
+static void op_flistxattr(void)
+{
+	if (must(flistxattr(fd, names, sizeof(names)), "flistxattr") != sizeof("user.fsregression"))
+		die("other attributes");
+}
+
+static void op_protection(void)
+{
+	sig_atomic_t before = caught;
+
+#if defined(__x86_64__)
+	__asm__ volatile("movb $0, (%0)" : : "D"(guarded) : "memory");
+#elif defined(__aarch64__)
+	__asm__ volatile("strb wzr, [%0]" : : "r"(guarded) : "memory");
+#endif
+	if (caught != before + 1)
+		die("the write did not fault");
+}
+
 static void op_getppid(void)
 {
 	syscall(SYS_getppid);
@@ -146,6 +197,8 @@ static const struct variant variants[] = {
 	{ "full", open_full, op_full },
 	{ "writeseek", make_file, op_writeseek },
 	{ "malloc", NULL, op_malloc },
+	{ "flistxattr", make_attribute, op_flistxattr },
+	{ "protection", guard, op_protection },
 	{ "seccomp-0", NULL, op_getppid },
 	{ "seccomp-1", add_1, op_getppid },
 	{ "seccomp-2", add_2, op_getppid },
