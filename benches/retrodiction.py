@@ -1,6 +1,6 @@
 """How often the sign of a change in instructions was that of the published time.
 
-    python benches/retrodiction.py [--pairs GLOB] [--half rules|held-out|all] [--seed N]
+    python benches/retrodiction.py [--pairs GLOB] [--half rules|held-out|second|all] [--seed N]
                                    [--linux REPO] [--work FOLDER] [--prices FILE] [--no-record]
 
 Each file of examples/retrodiction is a published pair of timings. Its rows are recorded on the
@@ -17,7 +17,7 @@ import random
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -84,7 +84,8 @@ class Row(Run, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 class Pair(Run, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A file of examples/retrodiction. ``checked``: how the numbers were compared with the source,
-    or "unchecked"; ``doubts``: what was expected to go wrong before anything was recorded."""
+    or "unchecked"; ``doubts``: what was expected to go wrong before anything was recorded;
+    ``search``: 2 if it was found after the rules were fixed."""
 
     title: str
     change: str
@@ -98,6 +99,7 @@ class Pair(Run, frozen=True, forbid_unknown_fields=True, kw_only=True):
     better: Literal["lower", "higher"]
     row: Annotated[list[Row], msgspec.Meta(min_length=1)]
     threads: Annotated[int, msgspec.Meta(ge=1)] = 1
+    search: Literal[1, 2] = 1
     doubts: list[str] = []
 
     def published(self, row: Row) -> float:
@@ -167,10 +169,16 @@ def read_pairs(glob: str = "*") -> dict[str, Pair]:
 
 def half(names: Sequence[str], seed: int, which: str) -> list[str]:
     """``rules``: half of the names, drawn by the seed; ``held-out``: the others."""
-    drawn = sorted(random.Random(seed).sample(sorted(names), len(names) // 2))
-    if which == "all":
-        return sorted(names)
-    return drawn if which == "rules" else sorted(set(names) - set(drawn))
+    rules = sorted(random.Random(seed).sample(sorted(names), len(names) // 2))
+    return rules if which == "rules" else sorted(set(names) - set(rules))
+
+
+def drawn(pairs: Mapping[str, Pair], seed: int, which: str) -> list[str]:
+    """The names of a half of the first search, of the ``second`` search, or of ``all``."""
+    first = [name for name, pair in pairs.items() if pair.search == 1]
+    if which in ("second", "all"):
+        return [name for name in pairs if which == "all" or name not in first]
+    return half(first, seed, which)
 
 
 def cells(pair: Pair, row: Row, repo: str | None) -> tuple[Cell, Cell] | None:
@@ -401,7 +409,7 @@ def _number(change: str) -> float:
 def _argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", default="*", metavar="GLOB")
-    parser.add_argument("--half", choices=["rules", "held-out", "all"], default="all")
+    parser.add_argument("--half", choices=["rules", "held-out", "second", "all"], default="all")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--linux", metavar="REPO", help="record commits of this repository")
     parser.add_argument("--work", type=Path, default=cache_folder("retrodiction"))
@@ -414,7 +422,7 @@ def main() -> int:
     """Record what is missing, and print the table and the sums."""
     options = _argument_parser().parse_args()
     every = read_pairs()
-    chosen = set(half(list(every), options.seed, options.half)) & set(read_pairs(options.pairs))
+    chosen = set(drawn(every, options.seed, options.half)) & set(read_pairs(options.pairs))
     pairs = {name: every[name] for name in sorted(chosen)}
     planned = {
         name: [(row, found) for row in pair.row if (found := cells(pair, row, options.linux))]
@@ -439,7 +447,12 @@ def main() -> int:
     print(f"| {' | '.join([*heads, 'at prices', 'sign'])} |\n{'|---' * 9}|")
     for name, rows_found in results.items():
         print("\n".join(_lines(name, pairs[name], rows_found)))
-    for heading, members in _groups(pairs, results):
+    parts = {
+        name: f"{which}{'' if which == 'second' else ' half of the first'} search"
+        for which in ("rules", "held-out", "second")
+        for name in drawn(every, options.seed, which)
+    }
+    for heading, members in _groups(pairs, results, parts):
         for what, count in _COUNTS.items():
             print(f"\n{heading}: {what}: {Sums.of(members, count) or 'none has a sign'}")
     agreeing, cases, share = BOUND
@@ -451,15 +464,17 @@ def main() -> int:
 
 
 def _groups(
-    pairs: dict[str, Pair], results: dict[str, list[tuple[Row, Result]]]
+    pairs: dict[str, Pair], results: dict[str, list[tuple[Row, Result]]], parts: Mapping[str, str]
 ) -> Iterator[tuple[str, list[Result]]]:
-    """The headings of sums, each with what its pairs say."""
+    """The headings of sums, each with what its pairs say. ``parts``: by name, which half or search
+    it is of."""
     headings: dict[str, list[Result]] = {}
     for name, rows in results.items():
         pair, result = pairs[name], middle([found for _, found in rows])
         headings.setdefault(group(pair), []).append(result)
         if group(pair) == "one thread":
-            headings.setdefault(f"one thread, {comparison(pair)}", []).append(result)
+            for part in (comparison(pair), parts[name]):
+                headings.setdefault(f"one thread, {part}", []).append(result)
     yield from sorted(headings.items())
 
 

@@ -71,9 +71,17 @@ def test_halves_share_nothing_and_depend_on_the_seed_alone() -> None:
     names = [f"pair-{number}" for number in range(7)]
     rules, held = (retrodiction.half(names, 5, which) for which in ("rules", "held-out"))
     assert (len(rules), len(held)) == (3, 4)
-    assert sorted([*rules, *held]) == retrodiction.half(names, 5, "all") == names
+    assert sorted([*rules, *held]) == names
     assert retrodiction.half(names[::-1], 5, "rules") == rules
     assert any(retrodiction.half(names, seed, "rules") != rules for seed in range(6, 12))
+
+
+def test_the_second_search_is_in_no_half() -> None:
+    pairs = retrodiction.read_pairs()
+    parts = [retrodiction.drawn(pairs, 5, which) for which in ("rules", "held-out", "second")]
+    assert sorted(name for part in parts for name in part) == sorted(pairs)
+    assert [len(part) for part in parts] == [18, 19, 12]
+    assert retrodiction.drawn(pairs, 5, "all") == list(pairs)
 
 
 @pytest.mark.parametrize(
