@@ -18,8 +18,8 @@ import time
 from pathlib import Path
 
 from profdiff.base.cache import symbol_cache
+from profdiff.profile.kept_code import architecture_of, kernel_symbols
 from profdiff.profile.runs import recorded
-from profdiff.profile.session_symbols import architecture_of, kernel_symbols
 from profdiff.session.session import Session
 from profdiff.symbolization.data_accesses import DataAccesses, kernel_accesses
 from profdiff.symbolization.places import KERNEL_HALF, Places

@@ -17,9 +17,9 @@ from pathlib import Path
 import msgspec
 
 from profdiff.evidence.findings import Findings, choose
-from profdiff.reports.documents import session as document
+from profdiff.reports import documents
 from profdiff.reports.page import html
-from profdiff.reports.text import session as text
+from profdiff.reports.text import session as text_session
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 from profdiff.topics.functions.selection import Selection
@@ -74,14 +74,14 @@ def measure(folder: Path, points: int, boots: int) -> float:
     opened = time.process_time()
     found = Findings.of(session, choose(session.manifest, None))
     gathered = time.process_time()
-    size = len(text.render(found, Selection(top=20), width=100))
+    size = len(text_session.render(found, Selection(top=20), width=100))
     report = time.process_time() - start
     print(
         f"{points:,} points: report {report:.2f} s (open {opened - start:.2f}, gather "
         f"{gathered - opened:.2f}), {size / 1e6:.2f} MB"
     )
     for name, render in (
-        ("JSON", lambda: document.encode(document.build(found))),
+        ("JSON", lambda: documents.encode(documents.session_document(found))),
         ("page", lambda: html.render(found)),
     ):
         start = time.process_time()

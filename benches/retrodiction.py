@@ -27,7 +27,7 @@ import msgspec
 from profdiff.base.cache import cache_folder
 from profdiff.collectors.architecture import named
 from profdiff.collectors.calibration.prices import Prices, read_prices
-from profdiff.evidence.one_setting import LazyFindings
+from profdiff.evidence.findings import LazyFindings
 from profdiff.session.session import Session
 from profdiff.topics.inventory.measure import Inventory
 from profdiff.topics.inventory.prices import PricedInventory

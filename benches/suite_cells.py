@@ -15,7 +15,7 @@ from pathlib import Path
 from limits import Figure, told
 from taken import Taken, taken
 
-from profdiff.reports.documents.suite import build
+from profdiff.reports.suite_document import build
 from profdiff.session.suite import Suite
 
 LIMIT = 15 / 512

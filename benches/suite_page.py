@@ -24,12 +24,12 @@ from msgspec.structs import replace
 from profdiff import __version__
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
-from profdiff.reports.documents import session as document
-from profdiff.reports.page import suite as suite_page
+from profdiff.reports import documents
+from profdiff.reports.page import suite
 from profdiff.session.points import settings
 from profdiff.session.session import Session
 from profdiff.views.document import Document
-from profdiff.views.suite import records
+from profdiff.views.suite import SCHEMA, SuiteCell, SuiteChange, SuiteDocument, SuiteKernel
 
 # Bytes of the page, and milliseconds to the overview and to a cell's flamegraph.
 SIZE, OPEN, CELL = 15_000_000, 1000.0, 1000.0
@@ -43,15 +43,17 @@ def scattered(found: Findings, seed: int) -> Document:
         factor = random.uniform(0.9, 1.1, one.counts.shape)
         return replace(one, counts=(one.counts * factor).astype(np.int64))
 
-    return document.build(replace(found, comparisons=[other(one) for one in found.comparisons]))
+    return documents.session_document(
+        replace(found, comparisons=[other(one) for one in found.comparisons])
+    )
 
 
-def overview(session: Session, cells: int) -> records.SuiteDocument:
+def overview(session: Session, cells: int) -> SuiteDocument:
     """A suite of so many cells."""
     labels = [kernel.label for kernel in session.manifest.kernels]
     base = labels[0]
     rows = [
-        records.SuiteCell(
+        SuiteCell(
             name=f"workload-{number // 4}/state,{number % 4}",
             workload=f"workload-{number // 4}",
             part="",
@@ -66,7 +68,7 @@ def overview(session: Session, cells: int) -> records.SuiteDocument:
             values=dict.fromkeys(labels, 1000.0 + number),
             per_op=True,
             changes={
-                label: records.SuiteChange(
+                label: SuiteChange(
                     relative=0.01 * number, delta=float(number), verdict="exact", relevant=True
                 )
                 for label in labels
@@ -80,8 +82,8 @@ def overview(session: Session, cells: int) -> records.SuiteDocument:
         )
         for number in range(cells)
     ]
-    return records.SuiteDocument(
-        schema=records.SCHEMA,
+    return SuiteDocument(
+        schema=SCHEMA,
         name="made-up",
         created=session.manifest.created,
         profdiff=__version__,
@@ -95,7 +97,7 @@ def overview(session: Session, cells: int) -> records.SuiteDocument:
         noise=None,
         summaries=[],
         kernels=[
-            records.SuiteKernel(
+            SuiteKernel(
                 label=one.label, release=one.release, build_id=one.build_id, compiler=one.compiler
             )
             for one in session.manifest.kernels
@@ -107,9 +109,7 @@ def overview(session: Session, cells: int) -> records.SuiteDocument:
     )
 
 
-def reports(
-    session: Session, shown: records.SuiteDocument
-) -> Iterator[tuple[records.SuiteCell, Document]]:
+def reports(session: Session, shown: SuiteDocument) -> Iterator[tuple[SuiteCell, Document]]:
     """A report for each cell."""
     points = settings(session.manifest)
     found = [Findings.of(session, point) for point in points]
@@ -164,7 +164,7 @@ def main() -> int:
     kernels = len(session.manifest.kernels)
     print(f"{len(made):,} cells of {kernels} kernels, {stacks:,} stacks each")
     start = time.perf_counter()
-    page = suite_page.render(shown, ((cell, suite_page.built(one)) for cell, one in made))
+    page = suite.render(shown, ((cell, suite.plain_report(one)) for cell, one in made))
     seconds = time.perf_counter() - start
     size = len(page.encode())
     print(f"written in {seconds:.1f} s, {size / len(made) / 1000:.1f} kB a cell")

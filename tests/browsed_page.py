@@ -14,7 +14,7 @@ from support import ROOT
 from synthetic import Row, compare, frame
 
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.parts.findings import PartsFindings
+from profdiff.evidence.parts import PartsFindings
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.page import html, parts
 from profdiff.views.blame import Blame

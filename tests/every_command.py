@@ -18,9 +18,9 @@ from typing import Any
 from profdiff.commands import COMMANDS
 from profdiff.commands.completion import completion
 from profdiff.commands.kernel import kernel
-from profdiff.reports.annotation.forms import FORMS as ANNOTATION_FORMS
-from profdiff.reports.blame.forms import FORMS as BLAME_FORMS
-from profdiff.reports.checks.forms import FORMS as CHECK_FORMS
+from profdiff.reports.command_forms import ANNOTATION_FORMS as ANNOTATION_FORMS
+from profdiff.reports.command_forms import BLAME_FORMS as BLAME_FORMS
+from profdiff.reports.command_forms import CHECK_FORMS as CHECK_FORMS
 from profdiff.reports.forms import FORMS
 
 KERNELS = ["--kernel", "base=/kernels/v6.12.107", "--kernel", "new=/kernels/v6.18.15"]

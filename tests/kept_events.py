@@ -6,11 +6,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from profdiff.evidence.event_counts import KeptCounts
-from profdiff.evidence.events import MUCH, ChangedEvent, EventTable, outweighing
+from profdiff.evidence.events import MUCH, ChangedEvent, EventTable, KeptCounts, outweighing
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Results
-from profdiff.evidence.suite.results import SuiteResults
+from profdiff.evidence.suite import SuiteResults
 from profdiff.profile import session_facts
 from profdiff.profile.code.classes import ITEMS
 from profdiff.session.session import Session

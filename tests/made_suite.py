@@ -5,7 +5,18 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from profdiff.views.suite import records as v
+from profdiff.views.suite import (
+    SCHEMA,
+    SuiteCell,
+    SuiteCellFunction,
+    SuiteChange,
+    SuiteDocument,
+    SuiteFunction,
+    SuiteKernel,
+    SuiteMissing,
+    SuiteNoise,
+    SuiteSummary,
+)
 
 STATES = ["anon", "shared", "tmpfs", "memfd"]
 SIZES = ["4k", "64k", "1m", "64m"]
@@ -18,7 +29,7 @@ FUNCTIONS = ["change_pte_range", "zap_pte_range", "vma_merge", "mas_walk", "foli
 RELEASES = {"base": "6.1.170", "mid": "6.12.95", "new": "7.3.4"}
 
 
-def suite(labels: Sequence[str] = ("base", "mid", "new"), **more: object) -> v.SuiteDocument:
+def suite(labels: Sequence[str] = ("base", "mid", "new"), **more: object) -> SuiteDocument:
     """158 cells; the same each time."""
     chance = random.Random(7)
     cells = [
@@ -29,8 +40,8 @@ def suite(labels: Sequence[str] = ("base", "mid", "new"), **more: object) -> v.S
     ]
     cells += [_cell(name, name, {}, labels, chance) for name in SINGLE]
     summaries = [_summary(label, cells) for label in labels[1:]]
-    made = v.SuiteDocument(
-        schema=v.SCHEMA,
+    made = SuiteDocument(
+        schema=SCHEMA,
         name="syscalls",
         created="2026-11-22T16:00:00Z",
         profdiff="0.1.0",
@@ -41,10 +52,10 @@ def suite(labels: Sequence[str] = ("base", "mid", "new"), **more: object) -> v.S
         sentence=summaries[-1].sentence if summaries else "One kernel: base.",
         threshold=0.05,
         restored=True,
-        noise=v.SuiteNoise(cells=158, differ=0, unsure=0, sentence="A/A: 0 of 158 cells differ."),
+        noise=SuiteNoise(cells=158, differ=0, unsure=0, sentence="A/A: 0 of 158 cells differ."),
         summaries=summaries,
         kernels=[
-            v.SuiteKernel(
+            SuiteKernel(
                 label=label,
                 release=RELEASES.get(label, f"6.{place}.0"),
                 build_id=f"{place + 1:02x}" * 20,
@@ -62,28 +73,28 @@ def suite(labels: Sequence[str] = ("base", "mid", "new"), **more: object) -> v.S
 
 def _cell(
     name: str, workload: str, point: dict[str, str], labels: Sequence[str], chance: random.Random
-) -> v.SuiteCell:
+) -> SuiteCell:
     base = float(chance.randint(200, 60_000))
     values: dict[str, float | None] = {labels[0]: base}
     changes, missing, functions, seats = {}, {}, {}, {}
     for label in labels[1:]:
         if workload == "io-uring" and label != labels[-1]:
             values[label] = None
-            missing[label] = v.SuiteMissing(
+            missing[label] = SuiteMissing(
                 kind="not there", why="not there: io_uring (ENOSYS)", lacks="io_uring (ENOSYS)"
             )
             continue
         relative = chance.choice([0, 0, 0, 0.001, -0.004, 0.02, 0.08, -0.07, 0.3, -0.4, 1.6])
         delta = round(base * relative)
         values[label] = base + delta
-        changes[label] = v.SuiteChange(
+        changes[label] = SuiteChange(
             relative=delta / base,
             delta=delta,
             verdict="exact",
             relevant=abs(delta / base) >= 0.05,
         )
         functions[label] = [
-            v.SuiteCellFunction(
+            SuiteCellFunction(
                 name=chance.choice(FUNCTIONS),
                 object="vmlinux",
                 side="kernel",
@@ -92,14 +103,14 @@ def _cell(
             )
         ]
         if delta and len(values) % 2:
-            seats[label] = v.SuiteCellFunction(
+            seats[label] = SuiteCellFunction(
                 name="handle_mm_fault",
                 object="vmlinux",
                 side="kernel",
                 delta=delta * 0.8,
                 share=0.8,
             )
-    return v.SuiteCell(
+    return SuiteCell(
         name=name,
         workload=workload,
         part="",
@@ -122,11 +133,11 @@ def _cell(
     )
 
 
-def _summary(label: str, cells: Sequence[v.SuiteCell]) -> v.SuiteSummary:
+def _summary(label: str, cells: Sequence[SuiteCell]) -> SuiteSummary:
     changes = [cell.changes[label] for cell in cells if label in cell.changes]
     more = sum(change.relevant and change.delta > 0 for change in changes)
     less = sum(change.relevant and change.delta < 0 for change in changes)
-    return v.SuiteSummary(
+    return SuiteSummary(
         kernel=label,
         compared=len(changes),
         more=more,
@@ -143,8 +154,8 @@ def _summary(label: str, cells: Sequence[v.SuiteCell]) -> v.SuiteSummary:
     )
 
 
-def _function(name: str, place: int, labels: Sequence[str]) -> v.SuiteFunction:
-    return v.SuiteFunction(
+def _function(name: str, place: int, labels: Sequence[str]) -> SuiteFunction:
+    return SuiteFunction(
         name=name,
         object="vmlinux",
         side="kernel",

@@ -3,8 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from profdiff.views.annotation.access import Access
-from profdiff.views.annotation.records import SCHEMA, Annotation, Line, Place, Relation, Row, Split
+from profdiff.views.annotation.records import (
+    SCHEMA,
+    Access,
+    Annotation,
+    Line,
+    Place,
+    Relation,
+    Row,
+    Split,
+)
 
 # Of each kernel with the row: address, text, count, and where it has them: source line, taken,
 # target.

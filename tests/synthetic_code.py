@@ -8,8 +8,16 @@ from unittest.mock import patch
 from profdiff.base.errors import InputError
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.page import code
-from profdiff.views.annotation.access import Access
-from profdiff.views.annotation.records import SCHEMA, Annotation, Line, Place, Relation, Row, Split
+from profdiff.views.annotation.records import (
+    SCHEMA,
+    Access,
+    Annotation,
+    Line,
+    Place,
+    Relation,
+    Row,
+    Split,
+)
 
 START = 0xFFFF_FFFF_8123_4560
 BYTES = 4

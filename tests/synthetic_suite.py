@@ -10,9 +10,8 @@ from synthetic_experiment import ICOUNT
 
 from profdiff.profile.function_identity import Function
 from profdiff.profile.kept_cells import fingerprint
-from profdiff.profile.kept_functions import KeptFunctions
+from profdiff.profile.kept_functions import KeptFunctions, SelfCounts
 from profdiff.profile.seat import KeptSeats
-from profdiff.profile.self_counts import SelfCounts
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload

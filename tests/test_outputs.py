@@ -24,7 +24,7 @@ from profdiff.collectors.kernels import registered
 from profdiff.commands import COMMANDS
 from profdiff.commands.output import write
 from profdiff.commands.output_types import OUTPUT_FILE, OUTPUT_FOLDER
-from profdiff.reports.page.site_folder import site_folder
+from profdiff.reports.page.site import site_folder
 from profdiff.session.session import Session
 
 LARGE = "x" * 100_000

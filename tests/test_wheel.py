@@ -27,9 +27,9 @@ from profdiff.collectors.calibration import CALIBRATE
 from profdiff.collectors.guest.initramfs import guest_resources
 from profdiff.collectors.kernels.apt import MIRROR
 from profdiff.commands import COMMANDS
-from profdiff.reports.annotation.forms import FORMS as ANNOTATION_FORMS
-from profdiff.reports.blame.forms import FORMS as BLAME_FORMS
-from profdiff.reports.checks.forms import FORMS as CHECK_FORMS
+from profdiff.reports.command_forms import ANNOTATION_FORMS as ANNOTATION_FORMS
+from profdiff.reports.command_forms import BLAME_FORMS as BLAME_FORMS
+from profdiff.reports.command_forms import CHECK_FORMS as CHECK_FORMS
 from profdiff.reports.forms import FORMS
 
 pytestmark = pytest.mark.build

@@ -11,7 +11,7 @@ import msgspec
 from profdiff.base import bounded
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.collectors.probe.named import Probe
+from profdiff.collectors.probe.entry import ProbedVariable
 from profdiff.symbolization._native import NativeError, probed
 
 MOST = 16
@@ -55,7 +55,7 @@ class Places(NamedTuple):
     variables: Sequence[str]
 
 
-def places(kernel: KernelFiles, architecture: str, probe: Probe) -> Places:
+def places(kernel: KernelFiles, architecture: str, probe: ProbedVariable) -> Places:
     """Where the function begins in a kernel. Raises InputError."""
     if kernel.debug_elf is None:
         raise InputError(f"--probe: {kernel.label} has no debug ELF: give one with --vmlinux")
@@ -63,7 +63,7 @@ def places(kernel: KernelFiles, architecture: str, probe: Probe) -> Places:
 
 
 @cache
-def _places(elf: Path, architecture: str, probe: Probe) -> Places:
+def _places(elf: Path, architecture: str, probe: ProbedVariable) -> Places:
     try:
         found = probed(str(elf), architecture, *probe)
     except NativeError as error:
@@ -76,7 +76,7 @@ def _places(elf: Path, architecture: str, probe: Probe) -> Places:
 
 
 def _begin(
-    row: tuple[int, str, str, int, int, str, int, bool], architecture: str, probe: Probe
+    row: tuple[int, str, str, int, int, str, int, bool], architecture: str, probe: ProbedVariable
 ) -> Begin:
     address, within, how, register, number, why, size, signed = row
     names, stack, behind = _REGISTERS[architecture]
@@ -94,7 +94,7 @@ def _begin(
 def arguments(kernel: KernelFiles, architecture: str, wanted: Iterable[str]) -> str:
     """The plugin's, each with a comma before it. Raises InputError."""
     found = []
-    for number, probe in enumerate(map(Probe.parse, wanted)):
+    for number, probe in enumerate(map(ProbedVariable.parse, wanted)):
         one = places(kernel, architecture, probe)
         begins = [begin.argument for begin in one.begins if one.has_variable]
         found += [f",probe={number}:{argument}" for argument in begins or [_NOWHERE]]
@@ -105,7 +105,7 @@ def refuse(kernels: Sequence[KernelFiles], architecture: str, wanted: Sequence[s
     """Raise InputError where a probe can be read on none of these kernels."""
     if len(wanted) > MOST:
         raise InputError(f"--probe: at most {MOST} of them")
-    for probe in map(Probe.parse, wanted):
+    for probe in map(ProbedVariable.parse, wanted):
         every = {kernel.label: places(kernel, architecture, probe) for kernel in kernels}
         having = {label: one for label, one in every.items() if one.has_function}
         if not having:

@@ -5,10 +5,12 @@ The option that names probes, for each collector that can read them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import click
 
@@ -18,8 +20,94 @@ from profdiff.collectors.collector import Collector, Options
 
 if TYPE_CHECKING:
     from profdiff.collectors.guest.result import Left, Result
-    from profdiff.collectors.probe.values import Counted
     from profdiff.collectors.records import Measured, Value
+
+
+_RETURN = "return"
+_PROBE = re.compile(r"([A-Za-z_][\w.]{0,255})\s+([A-Za-z_]\w{0,255})", re.ASCII)
+
+
+class ProbedVariable(NamedTuple):
+    """A function, and the variable that is read where it begins. ``return``, which no variable of C
+    can have as its name, stands for what the function returns."""
+
+    function: str
+    variable: str
+
+    @staticmethod
+    def parse(text: str) -> ProbedVariable:
+        """``FUNCTION VARIABLE``. Raises InputError."""
+        match = _PROBE.fullmatch(text.strip())
+        if not match:
+            raise InputError(
+                f"--probe {text!r}: give a function and one of its variables, such as "
+                "'prot_commit_flush_ptes nr_ptes', or 'return'"
+            )
+        return ProbedVariable(match[1], match[2])
+
+    def __str__(self) -> str:
+        return f"{self.function} {self.variable}"
+
+    @property
+    def words(self) -> str:
+        """As a sentence says it."""
+        return (
+            f"what {self.function} returns"
+            if self.returns
+            else f"{self.variable} of {self.function}"
+        )
+
+    @property
+    def returns(self) -> bool:
+        """Whether it is what the function returns that is read."""
+        return self.variable == _RETURN
+
+
+_PAIR = re.compile(rb"\{ (\w+): +(-?\d{1,20}), (\w+): +(-?\d{1,20}) *\} hitcount: +(\d{1,18})\s*")
+_DROPPED = re.compile(rb"^ *Dropped: (\d{1,18})$", re.M)
+# More than the kernel keeps of one: 65,536 entries.
+_MAX_VALUES = 1 << 17
+
+
+class Counted(NamedTuple):
+    """``values``: in how many calls of the workload's threads; ``dropped``: calls of any thread
+    for which the kernel had no room."""
+
+    values: Counter[int]
+    dropped: int
+
+
+def threads(forks: bytes, first: int) -> set[int]:
+    """The thread ``first`` with all that it started, and what they did."""
+    children: dict[int, list[int]] = {}
+    for parent, child, _ in _pairs(forks, (b"parent_pid", b"child_pid")):
+        children.setdefault(parent, []).append(child)
+    found, ahead = {first}, [first]
+    while ahead:
+        new = [one for one in children.get(ahead.pop(), ()) if one not in found]
+        found.update(new)
+        ahead += new
+    return found
+
+
+def counted(text: bytes, mine: set[int]) -> Counted:
+    """One probe's values; those of 2**63 and more are negative numbers."""
+    values: Counter[int] = Counter()
+    for thread, value, calls in _pairs(text, (b"common_pid", b"value")):
+        if thread in mine:
+            values[value - (1 << 64) if value >= 1 << 63 else value] += calls
+    dropped = _DROPPED.search(text)
+    return Counted(values, int(dropped[1]) if dropped else 0)
+
+
+def _pairs(text: bytes, keys: tuple[bytes, bytes]) -> Iterator[tuple[int, int, int]]:
+    """Both keys' values, and how often they came together."""
+    for number, match in enumerate(_PAIR.finditer(text)):
+        if number == _MAX_VALUES:
+            return
+        fields = {match[1]: match[2], match[3]: match[4]}
+        if fields.keys() == set(keys):
+            yield int(fields[keys[0]]), int(fields[keys[1]]), int(match[5])
 
 
 PROBE = click.Option(
@@ -66,10 +154,9 @@ class Probe(Collector):
     whole_command = True
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
-        from profdiff.collectors.probe.named import Probe as Parsed
 
         for text in given["probe"]:
-            Parsed.parse(text)
+            ProbedVariable.parse(text)
         if not 0 < len(given["probe"]) <= _MAX_PROBES:
             raise InputError(f"--collector probe: name 1 to {_MAX_PROBES} variables with --probe")
         return super().settings(given)
@@ -81,9 +168,8 @@ class Probe(Collector):
         return (guest_resources() / "tracefs.sh").read_text() + own
 
     def files(self, options: Options, *, emulated: bool) -> dict[str, bytes]:
-        from profdiff.collectors.probe.named import Probe as Parsed
 
-        wanted = map(Parsed.parse, options["probe"])
+        wanted = map(ProbedVariable.parse, options["probe"])
         return {"probes": "".join(f"{n} {one}\n" for n, one in enumerate(wanted)).encode()}
 
     def judge(self, left: Left) -> Result:
@@ -109,7 +195,6 @@ class Probe(Collector):
 
 def _counts(left: Left) -> dict[int, Counted]:
     """By the probe's number, of those that the kernel accepted."""
-    from profdiff.collectors.probe.values import counted, threads
 
     first = left.end("probe-pid").strip()
     mine = threads(left.read("probe-forks"), int(first) if first.isdigit() else 0)

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from profdiff.api import trees
 from profdiff.base.errors import InputError, ProfdiffError, SessionError
-from profdiff.evidence.parts.results import PartsResults
+from profdiff.evidence.parts import PartsResults
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.metric_choice import chosen
+from profdiff.profile.kernel_profile import chosen
 from profdiff.profile.recordings import Recordings
 from profdiff.reports.form import refuse_per_op
 from profdiff.session import points

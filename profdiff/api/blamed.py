@@ -5,7 +5,7 @@ from pathlib import Path
 
 from profdiff.base.errors import InputError
 from profdiff.base.metric import INSTRUCTIONS
-from profdiff.evidence.blame import delta
+from profdiff.evidence.blame.attribution import INEXACT
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.recording.origin import own_repository
@@ -25,7 +25,7 @@ def of_findings(
     named. Raises InputError."""
     comparison = next((one for one in findings.comparisons if one.metric == INSTRUCTIONS), None)
     if comparison is None or not comparison.metric.exact:
-        raise InputError(delta.INEXACT)
+        raise InputError(INEXACT)
     others = comparison.labels[1:]
     if not others:
         raise InputError(

@@ -39,7 +39,7 @@ def _found(recording: "Session | Parts", at: str | None) -> "tuple[Found, PartKi
     """What was found at each point, by part, and what parts differ by. Raises InputError for a
     point that the session does not have, UndecidedError."""
     from profdiff.evidence.findings import Findings
-    from profdiff.evidence.parts.results import PartsResults
+    from profdiff.evidence.parts import PartsResults
     from profdiff.profile import session_facts
     from profdiff.session.state import compare_states
 

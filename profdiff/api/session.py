@@ -10,19 +10,29 @@ from profdiff.api.recording import Recording
 from profdiff.api.table import Table, of_topic
 from profdiff.base import units
 from profdiff.base.errors import InputError
-from profdiff.evidence.findings import choose
-from profdiff.evidence.one_setting import LazyFindings
+from profdiff.evidence.findings import LazyFindings, choose
 from profdiff.evidence.results import Results
-from profdiff.reports.documents import session as documents
+from profdiff.reports import documents
 from profdiff.reports.form import Subject
 from profdiff.reports.topics import TOPICS, TopicOptions
 from profdiff.session import points
 from profdiff.session.session import Session as Opened
-from profdiff.views.rows.addresses import AddressRow, address_rows
-from profdiff.views.rows.calls import CallRow, call_rows
-from profdiff.views.rows.functions import FunctionRow, function_rows
-from profdiff.views.rows.recorded import KernelRow, RunRow, kernel_rows, run_rows
-from profdiff.views.rows.results import ResultRow, result_rows
+from profdiff.views.rows.functions import (
+    AddressRow,
+    CallRow,
+    FunctionRow,
+    address_rows,
+    call_rows,
+    function_rows,
+)
+from profdiff.views.rows.results import (
+    KernelRow,
+    ResultRow,
+    RunRow,
+    kernel_rows,
+    result_rows,
+    run_rows,
+)
 
 if TYPE_CHECKING:
     from profdiff.views.annotation.records import Annotation
@@ -141,7 +151,7 @@ class Session(Recording):
 
     def document(self) -> "Document":
         """All of the report: the record that ``profdiff report --json`` writes."""
-        return documents.build(self._found.findings)
+        return documents.session_document(self._found.findings)
 
     @cached_property
     def _results(self) -> Results:

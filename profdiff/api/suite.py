@@ -10,17 +10,15 @@ from profdiff.api.session import Session
 from profdiff.api.table import Table
 from profdiff.base.errors import SessionError
 from profdiff.base.terminal import warn
-from profdiff.evidence.parts.findings import PartsFindings
-from profdiff.evidence.parts.results import PartsResults
-from profdiff.reports.documents import parts as parts_document
-from profdiff.reports.documents import suite as suite_document
+from profdiff.evidence.parts import PartsFindings, PartsResults
+from profdiff.reports import documents, suite_document
 from profdiff.session import opened, parts, session, suite
 from profdiff.views.rows.cells import CellRow, cell_rows
 from profdiff.views.rows.results import ResultRow, result_rows
 
 if TYPE_CHECKING:
-    from profdiff.views.parts.document import JointDocument
-    from profdiff.views.suite.records import SuiteDocument
+    from profdiff.views.parts.results import JointDocument
+    from profdiff.views.suite import SuiteDocument
 
 
 class Parts(Recording):
@@ -45,7 +43,7 @@ class Parts(Recording):
 
     def document(self) -> "JointDocument":
         """All of the report: the record that ``profdiff report --json`` writes."""
-        return parts_document.build(self._found)
+        return documents.joint_document(self._found)
 
     @cached_property
     def _found(self) -> PartsFindings:

@@ -31,8 +31,8 @@ from profdiff.collectors.architecture import host
 from profdiff.collectors.kernels.building.job import BuildJob
 from profdiff.collectors.kernels.building.kept import seconds_of_builds
 from profdiff.collectors.kernels.git_spec import GitSpec
+from profdiff.evidence.blame.delta import suspects
 from profdiff.evidence.conditions.condition import Condition
-from profdiff.evidence.suspected import suspects
 from profdiff.recording.experiment import Equipment, RecordOptions
 from profdiff.session import manifest as m
 from profdiff.session.bisection import BAD, CULPRIT, PARENT, Bisection, Revision, Step

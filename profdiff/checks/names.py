@@ -13,7 +13,7 @@ from profdiff.evidence.conditions.condition import (
     Condition,
 )
 from profdiff.profile.code.classes import CLASSES, ITEMS
-from profdiff.profile.events.table import by_name
+from profdiff.profile.events import by_name
 
 #: What a condition can name of a function's code, beside classes of instructions.
 SIZE, INLINED = "size", "inlined"

@@ -8,7 +8,7 @@ from profdiff.base.errors import InputError
 from profdiff.checks.judging import judge
 from profdiff.evidence.conditions.condition import Condition, Judgement, MeasuredChange
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.suite.cells import SessionCells, SuiteCell
+from profdiff.evidence.suite_cells import SessionCells, SuiteCell
 from profdiff.profile import session_facts
 from profdiff.session.points import settings
 from profdiff.session.session import Session

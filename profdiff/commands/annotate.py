@@ -20,7 +20,7 @@ from profdiff.commands.output import (
     write_forms,
 )
 from profdiff.commands.recording import CELL, find
-from profdiff.reports.annotation.forms import FORMS
+from profdiff.reports.command_forms import ANNOTATION_FORMS
 from profdiff.reports.form import Layout, ReportOptions, Subject
 from profdiff.session.held import held
 
@@ -94,7 +94,7 @@ from profdiff.session.held import held
 @PER_OP
 @WIDTH
 @ASCII
-@partial(with_options, form_options(FORMS))
+@partial(with_options, form_options(ANNOTATION_FORMS))
 def annotate(
     session: str | None,
     function: str | None,
@@ -137,7 +137,7 @@ def annotate(
     layout = Layout(by, context, addresses, cold)
     asked = ReportOptions(per_op=per_op, width=width, ascii_only=ascii_only, layout=layout)
     subject = Subject(recording, cache(made), asked)
-    write_forms(FORMS, targets(FORMS, forms) or {"text": "-"}, subject)
+    write_forms(ANNOTATION_FORMS, targets(ANNOTATION_FORMS, forms) or {"text": "-"}, subject)
 
 
 def _arguments(first: str | None, second: str | None) -> tuple[Path | None, str]:

@@ -11,7 +11,7 @@ from profdiff.commands.command import command
 from profdiff.commands.output import write
 from profdiff.commands.output_types import OUTPUT_FILE, OUTPUT_FOLDER
 from profdiff.commands.report import tell_damaged
-from profdiff.views.suite.threshold import RELEVANT, parsed
+from profdiff.session.states import RELEVANT
 
 
 @command()
@@ -60,13 +60,14 @@ def atlas(sessions: tuple[Path, ...], site: Path, threshold: str | None, series:
     """
     if again := next((session for session in sessions if sessions.count(session) > 1), None):
         raise InputError(f"{again} is given twice: name each recording once")
-    from profdiff.reports.atlas import site as atlas_site
-    from profdiff.reports.csv import atlas as csv_atlas
+    from profdiff.reports import atlas as reports_atlas
+    from profdiff.reports import csv
+    from profdiff.views.suite import parsed
 
-    made = atlas_site.write(site, sessions, parsed(threshold), terminal.tell)
+    made = reports_atlas.write(site, sessions, parsed(threshold), terminal.tell)
     for sentence in made.sentences:
         terminal.say(sentence)
     terminal.say(str(site / "index.html"))
     if series is not None:
-        write(series, csv_atlas.render(made))
+        write(series, csv.atlas(made))
     return tell_damaged(made.damaged)

@@ -18,7 +18,7 @@ from profdiff.commands.output import (
     write_forms,
 )
 from profdiff.commands.recording import CELL, SESSION, find
-from profdiff.reports.blame.forms import FORMS, Blamed
+from profdiff.reports.command_forms import BLAME_FORMS, Blamed
 from profdiff.reports.form import ReportOptions, Subject, refuse_per_op
 from profdiff.topics.functions.selection import Selection
 
@@ -67,7 +67,7 @@ from profdiff.topics.functions.selection import Selection
 @PER_OP
 @WIDTH
 @ASCII
-@partial(with_options, form_options(FORMS))
+@partial(with_options, form_options(BLAME_FORMS))
 def blame(
     session: Path | None,
     repo: Path | None,
@@ -91,7 +91,7 @@ def blame(
     built: a commit named here is a suspect, not a culprit.
     """
     from profdiff.api.blamed import of_findings
-    from profdiff.evidence.one_setting import LazyFindings
+    from profdiff.evidence.findings import LazyFindings
 
     recording, at = find(session, cell, at, ["session"])
     (only,) = recording.sessions().values()
@@ -101,4 +101,4 @@ def blame(
     made = of_findings(found.findings, repo, (base, new), label, ignore_revs_file)
     asked = ReportOptions(Selection(top=top), per_op, width, ascii_only)
     subject = Subject(recording, lambda: Blamed(made, found.findings), asked)
-    write_forms(FORMS, targets(FORMS, forms) or {"text": "-"}, subject)
+    write_forms(BLAME_FORMS, targets(BLAME_FORMS, forms) or {"text": "-"}, subject)

@@ -11,7 +11,7 @@ from profdiff.commands import complete
 from profdiff.commands.command import command
 from profdiff.commands.output import form_options, targets, with_options, write_forms
 from profdiff.commands.recording import CELL, SESSION, find, works_on
-from profdiff.reports.checks.forms import FORMS
+from profdiff.reports.command_forms import CHECK_FORMS
 from profdiff.reports.form import Subject
 
 
@@ -49,7 +49,7 @@ from profdiff.reports.form import Subject
     help="Check only this point of the sweep.  [default: all points]",
 )
 @CELL
-@partial(with_options, form_options(FORMS))
+@partial(with_options, form_options(CHECK_FORMS))
 def check(
     session: Path | None,
     texts: tuple[str, ...],
@@ -69,7 +69,7 @@ def check(
 
     with undecided_unless(ProfdiffError):
         from profdiff.evidence.conditions.condition import Condition, exit_status
-        from profdiff.views import judgements
+        from profdiff.views.rows import judgements
 
         conditions = [Condition.parse(text) for text in texts]
         with undecided_unless(InputError):
@@ -84,5 +84,5 @@ def check(
         if whole:
             passed = sum(one.outcome == "does not hold" for one in found)
             say(f"{passed:,} of {len(found):,} pass")
-        write_forms(FORMS, targets(FORMS, forms), Subject(recording, lambda: found))
+        write_forms(CHECK_FORMS, targets(CHECK_FORMS, forms), Subject(recording, lambda: found))
         return exit_status(found)

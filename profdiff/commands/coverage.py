@@ -66,9 +66,8 @@ def coverage(
     Names of files are relative to the kernel's source tree, so run genhtml there.
     """
     from profdiff.api import trees
-    from profdiff.evidence.one_setting import LazyFindings
-    from profdiff.reports.coverage import text as text_form
-    from profdiff.reports.coverage import tracefile
+    from profdiff.evidence.findings import LazyFindings
+    from profdiff.reports.coverage import render_text, render_tracefile
     from profdiff.session.session import Session
     from profdiff.views import coverage as views
 
@@ -84,8 +83,8 @@ def coverage(
     own, untold = trees.own(only, comparison, given)
     made = views.coverage(found.comparisons, only, {**given, **own}, list(untold.values()))
     write_files(
-        ((folder / f"{one.name}.info", tracefile.render(one)) for one in made.tracefiles),
+        ((folder / f"{one.name}.info", render_tracefile(one)) for one in made.tracefiles),
         make_folders=True,
     )
     asked = ReportOptions(width=width, ascii_only=ascii_only)
-    write("-", text(asked, "-", lambda _, columns: text_form.render(made, width=columns)))
+    write("-", text(asked, "-", lambda _, columns: render_text(made, width=columns)))

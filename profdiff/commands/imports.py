@@ -106,7 +106,7 @@ def diff(recordings: Sequence[str], ops: int | None, output: Output, **symbols: 
     """
     imported = _read(recordings, symbols)
     refuse_inputs(output.targets.values(), (one.source.path for one in imported))
-    from profdiff.evidence.one_setting import LazyFindings
+    from profdiff.evidence.findings import LazyFindings
     from profdiff.profile import importing
     from profdiff.session.session import Session
 

@@ -67,8 +67,7 @@ def layout(
     """
     from profdiff.collectors.kernels.kinds.registry import parse_arguments
     from profdiff.forms import json as json_form
-    from profdiff.reports.layout import csv as csv_form
-    from profdiff.reports.layout import text as text_form
+    from profdiff.reports.layout import render_csv, render_text
     from profdiff.symbolization.type_layout import layouts
     from profdiff.views import layout as views
 
@@ -87,7 +86,7 @@ def layout(
             )
     document = views.build(names, {kernel.label: str(kernel.spec) for kernel in kernels}, found)
     if csv:
-        write(csv, csv_form.render(document))
+        write(csv, render_csv(document))
     if json:
         write(json, json_form.render(document))
     if not csv and not json:
@@ -97,7 +96,7 @@ def layout(
             text(
                 asked,
                 "-",
-                lambda _, columns: text_form.render(document, width=columns, every=every),
+                lambda _, columns: render_text(document, width=columns, every=every),
             ),
         )
 

@@ -64,17 +64,16 @@ def lkp(
     a table is read; - for standard input; or the mail's Message-ID, or its URL at
     lore.kernel.org, which b4 fetches.
     """
-    from profdiff.reports.lkp import experiment_file
-    from profdiff.reports.lkp import json as json_form
-    from profdiff.reports.lkp import text as text_form
-    from profdiff.views.lkp.document import build
+    from profdiff.forms import json as json_form
+    from profdiff.reports.lkp import render_experiment, render_text
+    from profdiff.views.lkp import build
 
     if json == "-" and experiment == "-":
         raise InputError("only one file can go to standard output (-)")
     refuse_inputs([json, experiment], [Path(mail)])
     found, report = _read(mail)
     document = build(report, (found.id or "").strip("<>"), found.value("Subject"), repo)
-    made = experiment_file.render(document) if experiment else ""
+    made = render_experiment(document) if experiment else ""
     if json:
         write(json, json_form.render(document))
     if experiment:
@@ -83,7 +82,7 @@ def lkp(
         asked = ReportOptions(width=width, ascii_only=ascii_only)
         write(
             "-",
-            text(asked, "-", lambda _, columns: text_form.render(document, width=columns)),
+            text(asked, "-", lambda _, columns: render_text(document, width=columns)),
         )
 
 

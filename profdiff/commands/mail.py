@@ -195,7 +195,7 @@ def mail(
     has it, and the command that would send the draft.
     """
     from profdiff.commands.output import write
-    from profdiff.mail import address, content, draft, letter, trailers
+    from profdiff.mail import address, content, draft, letter, recipients
     from profdiff.mail.reproducer import Reproducer
     from profdiff.views.bisection import fixes
 
@@ -207,7 +207,7 @@ def mail(
         )
     own = draft.own_address(sender)
     there, quoted = _recipients(thread, reply_to, quote, own)
-    commands = trailers.regzbot_commands(regzbot, is_reply=thread is not None)
+    commands = recipients.regzbot_commands(regzbot, is_reply=thread is not None)
     recording, at = find(session, cell, at, ["session", "parts"])
     if repo is None and (base or new):
         raise InputError("--base and --new say what to blame: name the git repository with --repo")
@@ -217,7 +217,7 @@ def mail(
         commands.append(_introduced(bisection, recording))
     if (culprit := fixes(bisection)) and not given["fixes"]:
         given["fixes"] = [culprit]
-    asked = [(name, given.get(name.lower().replace("-", "_"), ())) for name in trailers.NAMES]
+    asked = [(name, given.get(name.lower().replace("-", "_"), ())) for name in recipients.NAMES]
     source = Reproducer.read(reproducer) if reproducer else None
     if source is None and (with_source or thread is None):
         source = Reproducer.of(told.session)
@@ -229,7 +229,7 @@ def mail(
         real_use=real_use,
         top=top,
         without=without,
-        trailers=[trailers.trailer(name, value) for name, values in asked for value in values],
+        trailers=[recipients.trailer(name, value) for name, values in asked for value in values],
         regzbot=commands,
         reproducer=source,
         quote=quoted,
@@ -279,8 +279,8 @@ class _Told:
     @staticmethod
     def of(recording: "Opened", at: str | None) -> "_Told":
         """What a session tells, or several parts together. Raises InputError, SessionError."""
-        from profdiff.evidence.one_setting import LazyFindings
-        from profdiff.evidence.parts.findings import PartsFindings
+        from profdiff.evidence.findings import LazyFindings
+        from profdiff.evidence.parts import PartsFindings
         from profdiff.mail import content, parts
         from profdiff.session.parts import Parts
 
@@ -299,7 +299,7 @@ class _Told:
 
 def _introduced(bisection: "Bisection | None", recording: "Opened") -> str:
     """The command that names a bisection's culprit. Raises InputError."""
-    from profdiff.mail import trailers
+    from profdiff.mail import recipients
     from profdiff.views.bisection import introduced
 
     if bisection is None:
@@ -307,7 +307,7 @@ def _introduced(bisection: "Bisection | None", recording: "Opened") -> str:
             f"--regzbot-introduced: {recording.folder} is not a bisection's evidence: give the "
             "commit with --regzbot 'introduced: COMMIT'"
         )
-    return trailers.regzbot(f"introduced: {introduced(bisection)}")
+    return recipients.regzbot(f"introduced: {introduced(bisection)}")
 
 
 def _suspects(

@@ -33,8 +33,8 @@ def merge(session: Path, shards: tuple[Path, ...]) -> None:
     from profdiff.recording.schedule import in_no_shard
     from profdiff.recording.states import unseen
     from profdiff.session.held import held
+    from profdiff.session.states import RELEVANT
     from profdiff.session.suite import Suite
-    from profdiff.views.suite.threshold import RELEVANT
 
     found = merged(session, shards)
     runs = [run for one in found for run in one.manifest.runs]

@@ -18,7 +18,7 @@ from profdiff.reports.forms import FORMS
 from profdiff.topics.functions.selection import Selection
 
 if TYPE_CHECKING:
-    from profdiff.evidence.one_setting import LazyFindings
+    from profdiff.evidence.findings import LazyFindings
 
 
 # Options of every text.

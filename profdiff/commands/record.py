@@ -136,7 +136,7 @@ def _record_several(
     from profdiff.base.terminal import columns
     from profdiff.commands import record_summary
     from profdiff.profile.kept import keep
-    from profdiff.reports.text.parts import report
+    from profdiff.reports.text import parts
 
     errors = []
     for asked, runs in zip(each, chosen, strict=True):
@@ -153,7 +153,7 @@ def _record_several(
                 _refuse_without_result(session, asked.kernels)
         except RunError as error:
             errors.append(f"{asked.folder.name}: {error}")
-    told = report.summary(several, columns())
+    told = parts.summary(several, columns())
     for line in [*told, ""] if told else []:
         say(line)
     say(f"profdiff report {shlex.quote(str(several.folder))}")
@@ -313,8 +313,8 @@ def _conclude(suite: Suite, batches: Sequence[Batch]) -> None:
     from profdiff.base.terminal import columns
     from profdiff.base.units import printable
     from profdiff.recording import schedule
-    from profdiff.reports.documents import suite as suite_document
-    from profdiff.reports.text.suite import report
+    from profdiff.reports import suite_document
+    from profdiff.reports.text.suite import conclusion
 
     done, failed, absent = 0, Counter[str](), 0
     where: dict[str, str] = {}
@@ -343,7 +343,7 @@ def _conclude(suite: Suite, batches: Sequence[Batch]) -> None:
         tell(f"and {len(failed) - _TOLD:,} other failures")
     if done:
         document = suite_document.build(suite)
-        for line in report.conclusion(document, columns()):
+        for line in conclusion(document, columns()):
             say(line)
     say(f"profdiff report {shlex.quote(str(suite.folder))}")
     if count:

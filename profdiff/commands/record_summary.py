@@ -18,7 +18,7 @@ from profdiff.forms.numbers import Numbers
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.recordings import Recordings
 from profdiff.profile.sharing.recorded import has_lines, is_all
-from profdiff.reports.text import experiment, steps
+from profdiff.reports.text.session import experiment_tables, in_short
 from profdiff.session import inlines
 from profdiff.session.manifest import Manifest, Run
 from profdiff.session.points import Setting
@@ -48,7 +48,7 @@ def lines(session: Session) -> list[str]:
     told += huge_pages.lacking(session, comparisons[0].facts, setting, state) if comparisons else []
     told += cautions(session, setting, state)
     told += [iteration.text for iteration in iterations(results)]
-    found = experiment.tables(results, setting, terminal.columns())
+    found = experiment_tables(results, setting, terminal.columns())
     found = found or [line for comparison in comparisons for line in _totals(comparison)]
     for comparison in comparisons:
         if changed := _deltas(comparison, setting, terminal.columns()):
@@ -122,7 +122,7 @@ def _deltas(comparison: Comparison, setting: Setting, width: int) -> list[str]:
     """For each step of a ladder with exact counts the function that changed most, or else those of
     each kernel that changed most to the base."""
     at = f" at {setting.title}" if setting.title else ""
-    if found := steps.in_short(comparison, comparison.ops, width, at):
+    if found := in_short(comparison, comparison.ops, width, at):
         return [line for block in found for line in block.lines]
     numbers = Numbers(comparison.ops)
     rows: list[list[str]] = []

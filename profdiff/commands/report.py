@@ -17,14 +17,14 @@ from profdiff.commands.output import Output, output_options, write
 from profdiff.commands.recording import CELL, SESSION, damage, find, works_on
 from profdiff.reports.form import Subject
 from profdiff.session.held import held
-from profdiff.views.suite.threshold import RELEVANT, parsed
+from profdiff.session.states import RELEVANT
 
 if TYPE_CHECKING:
     from profdiff.collectors.calibration.prices import Prices
-    from profdiff.profile.data.pairing import By
+    from profdiff.profile.data.cells import By
     from profdiff.session.opened import Opened
     from profdiff.session.suite import SuiteWorkload
-    from profdiff.views.suite.records import SuiteDamage
+    from profdiff.views.suite import SuiteDamage
 
 
 LIST = "topics"
@@ -254,8 +254,8 @@ def _found(
     prices: Path | None,
 ) -> Any:
     """What is reported."""
-    from profdiff.evidence.one_setting import LazyFindings
-    from profdiff.evidence.parts.findings import PartsFindings
+    from profdiff.evidence.findings import LazyFindings
+    from profdiff.evidence.parts import PartsFindings
     from profdiff.session.parts import Parts
     from profdiff.session.session import Session
 
@@ -263,15 +263,16 @@ def _found(
         return LazyFindings.of(recording, at, metric, _prices(prices))
     if isinstance(recording, Parts):
         return PartsFindings.of(recording, at)
-    from profdiff.evidence.suite.results import SuiteResults
-    from profdiff.reports.documents import suite
+    from profdiff.evidence.suite import SuiteResults
+    from profdiff.reports import suite_document
+    from profdiff.views.suite import parsed
 
     def wanted(name: str, workload: "SuiteWorkload") -> bool:
         fits = not only or any(fnmatchcase(name, glob) for glob in only)
         return fits and (not tags or not set(tags).isdisjoint(workload.tags))
 
     least = parsed(threshold)
-    return suite.of_results(SuiteResults.gather(recording, wanted=wanted), least)
+    return suite_document.of_results(SuiteResults.gather(recording, wanted=wanted), least)
 
 
 def tell_damaged(damaged: "Sequence[SuiteDamage]") -> int:

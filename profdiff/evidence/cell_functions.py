@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.profile.function_identity import Function
-from profdiff.profile.self_counts import SelfCounts
+from profdiff.profile.kept_functions import SelfCounts
 
 LARGEST = 3
 """So many functions are named of each cell."""
@@ -125,8 +125,8 @@ class FunctionSums:
     def _summed(self, cell: SelfCounts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Counts with one row for each key, and its number here."""
         rows = [
-            self._numbers.setdefault(FunctionKey.of(one), len(self._numbers))
-            for one in cell.functions
+            self._numbers.setdefault(FunctionKey.of(function), len(self._numbers))
+            for function in cell.functions
         ]
         distinct, where = np.unique(np.array(rows, np.int64), return_inverse=True)
         if len(distinct) == len(rows):

@@ -24,13 +24,13 @@ class Difference(msgspec.Struct, frozen=True):
 
 def summed(differences: Sequence[Difference]) -> Difference:
     """That of the sum of some rows, sure where each is."""
-    unsure = [one.verdict for one in differences if not one.verdict.is_sure]
+    unsure = [difference.verdict for difference in differences if not difference.verdict.is_sure]
     return Difference(
-        sum(one.delta for one in differences),
-        sum(one.low for one in differences),
-        sum(one.high for one in differences),
+        sum(difference.delta for difference in differences),
+        sum(difference.low for difference in differences),
+        sum(difference.high for difference in differences),
         unsure[0] if unsure else Verdict.EXACT,
-        causes=tuple(sorted({cause for one in differences for cause in one.causes})),
+        causes=tuple(sorted({cause for difference in differences for cause in difference.causes})),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import overload
 
@@ -25,9 +26,9 @@ from profdiff.profile import session_facts
 from profdiff.profile.cell import exact_collector
 from profdiff.profile.code.classes import InstructionClasses, class_names, instruction_classes
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.events.kept import KeptEvents
+from profdiff.profile.kept_events import KeptEvents
 from profdiff.profile.kept_functions import FunctionCounts
-from profdiff.profile.metric_choice import chosen
+from profdiff.profile.kernel_profile import chosen
 from profdiff.profile.recordings import Recordings
 from profdiff.session import inlines, points
 from profdiff.session.facts import Facts
@@ -190,7 +191,9 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def exact(self) -> Comparison | None:
         """The first comparison of exact counts with executed bytes; None where there is none."""
-        return next((one for one in self.comparisons if class_names(one)), None)
+        return next(
+            (comparison for comparison in self.comparisons if class_names(comparison)), None
+        )
 
     @cached_property
     def classes(self) -> InstructionClasses | None:
@@ -289,3 +292,49 @@ def choose(
         found = largest_change(results) if results else None
         return found.result.setting if found else known[-1]
     return points.named(known, wanted)
+
+
+Stacks = Sequence[tuple[str, Callable[[], bytes]]]
+
+
+@dataclass(frozen=True)
+class LazyFindings:
+    """What a report of a session is made of, at one setting. Nothing is read of the recordings
+    before ``findings`` are asked for, which are made once, or the ``folded`` stacks of each
+    kernel. ``ops``: None where they are unknown. ``metric``: the only one that is shown,
+    ``[COLLECTOR:]NAME``; None for all, and for the first where a form shows one. ``prices``: of a
+    processor, instead of those in the session's folder."""
+
+    ops: int | None
+    find: Callable[[], Findings]
+    fold: Callable[[str | None], Stacks]
+    metric: str | None = None
+    prices: Prices | None = None
+
+    @staticmethod
+    def of(
+        session: Session,
+        at: str | None = None,
+        metric: str | None = None,
+        prices: Prices | None = None,
+    ) -> "LazyFindings":
+        """At the setting that ``choose`` chooses. Raises what it does."""
+        results = Results.gather(session.manifest)
+        setting = choose(session.manifest, at, results)
+        find = partial(Findings.of, session, setting, results)
+        recordings = Recordings(session, setting, results.state(setting))
+        return LazyFindings(setting.ops, find, recordings.folded, metric, prices)
+
+    @cached_property
+    def findings(self) -> Findings:
+        """Raises what ``Findings.of`` does, and InputError for a metric that it does not have."""
+        found = self.find()
+        if self.prices is not None:
+            found = replace(found, chosen_prices=self.prices)
+        if self.metric is None:
+            return found
+        return replace(found, comparisons=[found.comparison(self.metric)])
+
+    def folded(self) -> Stacks:
+        """The stacks of each kernel in FlameGraph's format. Raises InputError, SessionError."""
+        return self.fold(self.metric)

@@ -8,10 +8,10 @@ import numpy as np
 
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.events import FEW, MUCH, ChangedEvent, change, outweighing
-from profdiff.evidence.tick_floor import larger
+from profdiff.evidence.outside_workload import larger
 from profdiff.profile.code.classes import ITEMS
-from profdiff.profile.events.kept import EventsAtSetting, KeptEvents
-from profdiff.profile.events.table import Event, by_name
+from profdiff.profile.events import Event, by_name
+from profdiff.profile.kept_events import EventsAtSetting, KeptEvents
 from profdiff.session.points import Setting
 from profdiff.session.states import StateChange
 
@@ -44,7 +44,7 @@ def cell_changes(
     columns = {label: kept.labels.index(label) for label in totals if label in kept.labels}
     few = FEW + max((int(here.interrupts[one]) for one in columns.values()), default=0)
     others = [one for one in (0, *kept.states(setting.point)) if one != state]
-    varied = [kept.at(setting.point, one) for one in others]
+    varied = [kept.at(setting.point, other) for other in others]
     states = [one for one in varied if one is not None]
     found: dict[str, list[ChangedEvent]] = {}
     for label, column in columns.items():

@@ -14,11 +14,10 @@ from msgspec.structs import replace
 from profdiff.base import guest_clock
 from profdiff.base.metric import IDLE, INSTRUCTIONS, Metric
 from profdiff.collectors import registry
-from profdiff.evidence.boot_values import boots_of, differences, extra_of, metric_of
-from profdiff.evidence.cell import Cell as Cell
+from profdiff.evidence.cell import Cell, boots_of, differences, extra_of, metric_of
+from profdiff.evidence.outside_workload import GUEST_CLOCK, above_ticks, larger, tick_floor
 from profdiff.evidence.state_changes import in_states, shown_state
 from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimates, noise_floor
-from profdiff.evidence.tick_floor import GUEST_CLOCK, above_ticks, larger, tick_floor
 from profdiff.session.manifest import Collector, Kernel, Manifest, Measured
 from profdiff.session.points import Cells, Setting, cells_by_state, recorded_at, settings
 
@@ -256,7 +255,9 @@ class _Gatherer(msgspec.Struct, frozen=True):
         """Whether the collector runs at the shorter length too, or did in an earlier recording."""
         if setting.short is None or setting.short in recorded_at(self.manifest, collector):
             return True
-        return any(self.runs.get((one.label, collector, setting.short)) for one in self.kernels)
+        return any(
+            self.runs.get((kernel.label, collector, setting.short)) for kernel in self.kernels
+        )
 
     def _is_scaled(self, setting: Setting, collector: Collector, metric: Metric) -> bool:
         """Whether some value was counted in a part of the time only, which is another one in each

@@ -1,28 +1,25 @@
-"""Whether the kernels of a ladder execute the same code as the kernel before.
-
-The comparison takes the instructions of the kernel from the executed bytes that exact counts hold:
-function by function, with what is inlined there, in the order of addresses. Instructions are the
-same if operation, registers and numbers are, and, for a call or a jump out of the function, the
-function that it leads to.
-
-Addresses are not compared, since a layout decides them: where functions and data lie, and hence
-which variable an instruction names. Nor is how often an instruction ran, code that did not run, the
-content of data, and user space. An address that an instruction computes from a register and a
-number (``lea 0x2b140(%r11)`` of a variable of each CPU) counts as a number: two kernels that lay
-out these variables differently do not have the same code.
-"""
+"""Kernels whose executed code is the same, and those that execute the same instructions."""
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from profdiff.base import guest_clock
+from profdiff.evidence.findings import Findings
+from profdiff.evidence.outside_workload import above_ticks
+from profdiff.evidence.results import Result
+from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimate
+from profdiff.profile.code.classes import instruction_classes
 from profdiff.profile.comparison import Comparison
+from profdiff.profile.kept_code import architecture_of
 from profdiff.profile.picked_counts import picked_counts
-from profdiff.profile.session_symbols import architecture_of
+from profdiff.session.points import by_boot
 from profdiff.symbolization._native import disassemble, flows
 
 _LEADS = np.array([flow in ("conditional", "jump", "call") for flow in flows()], np.bool_)
@@ -121,3 +118,92 @@ def _executed(comparison: Comparison, kernel: int) -> _Executed | None:
         places.address,
         owners,
     )
+
+
+_RULE = Rule()
+
+
+class SameInstructions(NamedTuple):
+    """``time``: the result that changed on the kernel with the label."""
+
+    label: str
+    time: Result
+    change: Estimate
+
+
+def same_instructions(findings: Findings) -> list[SameInstructions]:
+    """For each such kernel the first time that changed, at the setting."""
+    times = list(_changed_times(findings))
+    # Classes are sums over all addresses: not for reports that have no time.
+    if not times:
+        return []
+    alike = set(_alike(findings))
+    return list({time.label: time for time in reversed(times) if time.label in alike}.values())[
+        ::-1
+    ]
+
+
+def _changed_times(findings: Findings) -> Iterator[SameInstructions]:
+    """Times that hardware took; a guest's clock that counts instructions has none."""
+    results = findings.results
+    for one in results.at(findings.setting):
+        hardware = one.metric.kind.times_work and not one.virtual and not one.deterministic
+        if not hardware or not guest_clock.has_time(one.metric.unit):
+            continue
+        for label, change in zip(results.labels[1:], one.changes[1:], strict=True):
+            if change is not None and change.verdict is Verdict.CHANGED:
+                yield SameInstructions(label, one, change)
+
+
+def _alike(findings: Findings) -> Iterator[str]:
+    """The kernels whose instructions, and whose numbers of each class, are the base's."""
+    comparison = next((one for one in findings.comparisons if one.metric.exact), None)
+    classes = instruction_classes(comparison) if comparison else None
+    result = _result(findings, comparison) if comparison else None
+    if comparison is None or classes is None or result is None:
+        return
+    for label in comparison.labels[1:]:
+        change = findings.results.change(result, label)
+        if change is None or not _unchanged(change):
+            continue
+        floor = (change.tick_floor or 0.0) * (result.ops or 1)
+        # Two lengths may have an equal number of a function: its rows are among these, too.
+        counts = classes.run_counts.sum(axis=0)
+        if all(_unchanged(_class(comparison, label, count, floor)) for count in counts):
+            yield label
+
+
+def _result(findings: Findings, comparison: Comparison) -> Result | None:
+    """What tables judge of a comparison's metric."""
+    mine = (comparison.runs[0].collector, comparison.metric.name)
+    every = findings.results.at(findings.setting)
+    return next((one for one in every if (one.collector, one.metric.name) == mine), None)
+
+
+def _class(comparison: Comparison, label: str, counts: NDArray[np.int64], floor: float) -> Estimate:
+    """How a kernel changes a class, of which int64[R] executed in each run."""
+    base, other = (_boots(comparison, one, counts) for one in (comparison.labels[0], label))
+    found = estimate(
+        base,
+        other,
+        planned=comparison.manifest.repeat,
+        deterministic=comparison.metric.deterministic,
+        seed=comparison.manifest.order.seed,
+    )
+    return above_ticks(found, floor, _RULE)
+
+
+def _boots(comparison: Comparison, label: str, counts: NDArray[np.int64]) -> list[list[float]]:
+    columns = [at for at, run in enumerate(comparison.runs) if run.kernel == label]
+    grouped = by_boot([comparison.runs[at] for at in columns])
+    return [[float(counts[columns[at]]) for at in boot] for boot in grouped]
+
+
+def _unchanged(change: Estimate) -> bool:
+    """Whether nothing changed, as far as is known: timer ticks can make a small difference."""
+    base, other = change.medians
+    if base == other and change.verdict is Verdict.EXACT:
+        return True
+    if change.counted and change.verdict is not Verdict.DEPENDS:
+        return abs(other - base) <= (change.tick_floor or 0.0)
+    return change.verdict is Verdict.UNCHANGED

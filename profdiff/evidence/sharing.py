@@ -128,7 +128,7 @@ class SharingTable:
         side = min(sides, key=lambda one: one.bystanders[name])
         fewer = side.bystanders
         if not name.known or name in side.written:
-            return not any(one.known for own in sides for one in own.bystanders)
+            return not any(bystander.known for own in sides for bystander in own.bystanders)
         absent = [self._lacks(name, at) for at in (0, kernel)]
         return not any(
             count
@@ -206,7 +206,7 @@ class SharingTable:
         for kernel in range(1, len(self.kernels)):
             causes = self._causes([0, kernel], depends, differ)
             deltas = (self._delta(sums, kernel, of) for of in (_transfers, _misses))
-            changes.append(_change(((one, one, one) for one in deltas), not causes, causes))
+            changes.append(_change(((delta, delta, delta) for delta in deltas), not causes, causes))
         return SharingRow(Name("unnamed"), [], sums, depends, changes)
 
     def _row(self, name: Name, sums: list[Sums]) -> SharingRow:
@@ -261,7 +261,9 @@ class SharingTable:
     def _order(self, row: SharingRow) -> tuple[object, ...]:
         """What changed for certain first, then what changes hands most."""
         certain = (
-            max(abs(one.transfers.delta), abs(one.misses.delta)) for one in row.changes if one.sure
+            max(abs(change.transfers.delta), abs(change.misses.delta))
+            for change in row.changes
+            if change.sure
         )
         most = [
             max(of(one) / ops for one, ops in zip(row.sums, self.ops, strict=True))
@@ -278,7 +280,7 @@ _Ends = tuple[float, float, float]
 def _change(ends: Iterable[_Ends], sure: bool, causes: Iterable[Cause]) -> Change:
     verdict = Verdict.EXACT if sure else Verdict.UNSURE
     why = tuple(sorted(causes))
-    transfers, misses = (Difference(*one, verdict, causes=why) for one in ends)
+    transfers, misses = (Difference(*end, verdict, causes=why) for end in ends)
     return Change(transfers, misses)
 
 

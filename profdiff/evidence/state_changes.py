@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from profdiff.evidence.cell import Cell
 from profdiff.evidence.cell_functions import FunctionKey
 from profdiff.evidence.statistics import Estimate, Interval, Verdict
-from profdiff.profile.kept_functions import FunctionCounts
-from profdiff.profile.self_counts import SelfCounts
+from profdiff.profile.kept_functions import FunctionCounts, SelfCounts
 from profdiff.session.points import Setting
 from profdiff.session.states import StateChange, holds
 
@@ -51,7 +50,10 @@ class Seen(msgspec.Struct, frozen=True):
     @staticmethod
     def of(changes: Sequence[StateChange]) -> "Seen":
         """What at least one change shows, in any order."""
-        relative, deltas = [one.relative for one in changes], [one.delta for one in changes]
+        relative, deltas = (
+            [change.relative for change in changes],
+            [change.delta for change in changes],
+        )
         # min() of what has a nan would depend on the order.
         some = [math.nan] if any(map(math.isnan, relative)) else relative
         ends = min(deltas), max(deltas)

@@ -11,7 +11,7 @@ from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange, largest_change
 from profdiff.evidence.statistics import Verdict
-from profdiff.mail import measured, paths, tables, topics
+from profdiff.mail import measured, tables, topics
 from profdiff.mail.letter import (
     LINES,
     ROWS,
@@ -36,7 +36,7 @@ from profdiff.views.bisection import sentences
 from profdiff.views.blame import Blame
 from profdiff.views.claims import checklist
 from profdiff.views.claims.claim import claim
-from profdiff.views.results import states, time_split
+from profdiff.views.results import result, time_split
 
 _MARKS = "profdiff.h"
 _NO_MARKS = ("PROFDIFF_START()", "PROFDIFF_STOP()", "PROFDIFF_OP()")
@@ -79,10 +79,10 @@ def refuse_accident(findings: Findings) -> None:
         return
     label = findings.results.kernels[found.kernel].label
     if found.change.verdict is Verdict.DEPENDS:
-        raise InputError(f"--regression: {label}: {states.told(findings, label, found.change)}")
+        raise InputError(f"--regression: {label}: {result.told(findings, label, found.change)}")
     if found.change.alone:
         raise InputError(
-            f"--regression: {label}: {states.told(findings, label, found.change)}, and may be an "
+            f"--regression: {label}: {result.told(findings, label, found.change)}, and may be an "
             f"accident of it; to see it in others{_again(findings)}"
         )
     if found.change.verdict is Verdict.UNSURE and found.change.counted:
@@ -97,7 +97,7 @@ def _again(findings: Findings) -> str:
     words = list(findings.manifest.command)
     suite = any(word.partition("=")[0] == "--suite" for word in words)
     if suite or words[1:2] != ["record"]:
-        return f", record its workload by itself with --vary-state {states.MORE}"
+        return f", record its workload by itself with --vary-state {result.MORE}"
     end = words.index("--") if "--" in words else len(words)
     given, command = words[:end], words[end:]
     kept: list[str] = []
@@ -106,7 +106,7 @@ def _again(findings: Findings) -> str:
         if not skipped and not word.startswith("--vary-state"):
             kept.append(word)
         skipped = word == "--vary-state"
-    kept += ["--vary-state", str(states.MORE)]
+    kept += ["--vary-state", str(result.MORE)]
     folder = findings.session.folder if findings.session else None
     if folder is not None and not {"-o", "--output"} & {one.partition("=")[0] for one in kept}:
         kept += ["-o", str(folder.parent if held(folder.parent) == "parts" else folder)]
@@ -162,7 +162,7 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
         kept.append(Section("Checklist", [Notes(boxes(findings, wishes), 4)], bounded=False))
     return Letter(
         subject=claimed.subject,
-        sentence=paths.without_paths(" ".join([claimed.sentence, *_time(findings, kernel)])),
+        sentence=measured.without_paths(" ".join([claimed.sentence, *_time(findings, kernel)])),
         opening=[without_paths(part) for part in opening],
         sections=kept,
         trailers=wishes.trailers,
@@ -218,7 +218,7 @@ def _bisection(findings: Findings) -> Section:
 def _where(findings: Findings, kernel: str) -> str:
     """What the figures of functions and data are of."""
     at = f" at {findings.setting.title}" if findings.setting.title else ""
-    return at + states.where(findings, kernel)
+    return at + result.where(findings, kernel)
 
 
 def _accesses(findings: Findings, kernel: str, types: Accesses | None) -> Section:
@@ -255,7 +255,7 @@ def _functions(findings: Findings, kernel: str, top: int) -> Section:
 
 
 def reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
-    words, renamed = paths.recorded(findings.manifest)
+    words, renamed = measured.recorded(findings.manifest)
     parts: list[Part] = [Verbatim(_command(words), 2)]
     if renamed:
         parts.append(Prose("The kernels are the sender's: give your own builds."))
@@ -302,11 +302,11 @@ def plain(section: Section) -> Section:
 def without_paths(part: Part) -> Part:
     """A part that names no files of the writer's."""
     if isinstance(part, Prose):
-        return replace(part, text=paths.without_paths(part.text))
+        return replace(part, text=measured.without_paths(part.text))
     if isinstance(part, Notes):
-        return replace(part, texts=[paths.without_paths(text) for text in part.texts])
+        return replace(part, texts=[measured.without_paths(text) for text in part.texts])
     if isinstance(part, Table):
-        rows = [paths.without_paths(row) for row in part.rows]
+        rows = [measured.without_paths(row) for row in part.rows]
         return replace(part, rows=rows)
     return part
 
@@ -315,7 +315,7 @@ def footer(findings: Findings, command: Sequence[str]) -> list[str]:
     """The tool and what it was given: Documentation/process/generated-content.rst."""
     recorded = findings.manifest.profdiff
     by = "" if recorded == __version__ else f"; recorded by profdiff {recorded}"
-    words = shlex.join(paths.words_without_paths(command))
+    words = shlex.join(measured.words_without_paths(command))
     return [units.ended(f"profdiff {__version__}{by}: {units.printable(words)}", 2 * WIDTH)]
 
 

@@ -24,7 +24,7 @@ from profdiff.mail.address import Address, shown
 from profdiff.mail.letter import LIMIT, Letter
 from profdiff.mail.recipients import Recipients
 from profdiff.profile.comparison import Comparison
-from profdiff.reports.exports import folded_difference, svg
+from profdiff.reports.exports import stacks, svg
 from profdiff.views.claims import answered
 
 Kind = Literal["folded", "svg"]
@@ -65,7 +65,7 @@ def _folded(comparison: Comparison, room: int) -> Attachment:
     """The stacks whose counts differ most between the base and the kernel that costs most, sorted,
     as many as there is room for."""
     most = 1 + int(comparison.totals()[1:].argmax())
-    label, lines = list(folded_difference.files(comparison))[most - 1]
+    label, lines = list(stacks.folded_difference(comparison))[most - 1]
     every = lines.decode().splitlines(keepends=True)
     kept = []
     for line in sorted(every, key=_difference, reverse=True):

@@ -153,8 +153,8 @@ class Section:
 @dataclass(frozen=True)
 class Letter:
     """``sentence``: what the mail is about, in one plain sentence; ``opening``: what a reader must
-    know with it. ``trailers`` and ``regzbot`` are lines that were checked (profdiff.mail.trailers).
-    ``footer`` is the signature."""
+    know with it. ``trailers`` and ``regzbot`` are lines that were checked
+    (profdiff.mail.recipients). ``footer`` is the signature."""
 
     subject: str
     sentence: str

@@ -3,6 +3,7 @@ state, in words that not every reader of a list knows."""
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
 
 from profdiff.base import units
 from profdiff.base.metric import TRANSFERRED
@@ -10,11 +11,71 @@ from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange
 from profdiff.mail.letter import WIDTH, Notes, Part, Prose, Section
-from profdiff.mail.paths import words_without_paths
 from profdiff.session import manifest as m
-from profdiff.views.kernels import built_from, facts, machine, state
-from profdiff.views.kernels.machine import Machine
+from profdiff.session.manifest import Manifest
+from profdiff.views.kernels import facts, state
+from profdiff.views.kernels.state import Machine
 from profdiff.views.results import notes, recording
+
+_PART = r"[^\s/'\"`=:,;()<>\[\]{}|&]+"
+# Absolute, of the home folder, or relative to a folder above; one part alone says nothing.
+_PATH = re.compile(rf"(?<![\w./~@%+-])((?:~[\w.-]*|\.{{1,2}})?/(?:{_PART}/+)*{_PART}/*)")
+# What every machine has.
+_EVERYWHERE = ("/proc/", "/sys/", "/dev/")
+
+
+def without_paths(text: str) -> str:
+    """``text`` with the last part of each path in place of the path."""
+    return _PATH.sub(lambda match: _last(match[1]), text)
+
+
+def _last(path: str) -> str:
+    name = PurePosixPath(path).name
+    if path.startswith(_EVERYWHERE) or path == f"/{name}" or path == f"./{name}":
+        return path
+    return name
+
+
+def words_without_paths(words: Sequence[str]) -> list[str]:
+    """The same of words of a command line, which may hold blanks."""
+    return [_word(word) for word in words]
+
+
+def _word(word: str) -> str:
+    before, equals, value = word.partition("=")
+    if equals and re.fullmatch(r"[\w.+-]+", before):
+        return f"{before}={_word(value)}"
+    if re.match(r"(?:~[\w.-]*|\.{1,2})?/", word):
+        return _last(word)
+    return without_paths(word)
+
+
+def recorded(manifest: Manifest) -> tuple[list[str], bool]:
+    """The command line of a recording: a kernel that was given as a path or a machine is named by
+    its release, the workload by its file's name. Whether a kernel is. A commit tells
+    anybody which kernel it is, also with patches from a folder."""
+    workload = manifest.workload
+    kernels = {
+        one.spec: one
+        for one in manifest.kernels
+        if "/" in one.spec and not one.spec.startswith("git:")
+    }
+    if workload.kind == "imported":
+        kernels = {}
+    found, renamed = [], False
+    for word in manifest.command:
+        # --kernel LABEL=SPEC, --kernel=LABEL=SPEC, --kernel SPEC
+        start = next((len(word) - len(spec) for spec in kernels if word.endswith(spec)), None)
+        if start is not None and (start == 0 or word[start - 1] == "="):
+            kernel = kernels[word[start:]]
+            found.append(f"{word[:start]}{kernel.release or kernel.label}")
+            renamed = True
+        elif word in workload.argv[:1] and PurePosixPath(word).parent != PurePosixPath():
+            found.append(PurePosixPath(word).name)
+        else:
+            found.append(_word(word))
+    return found, renamed or bool(kernels)
+
 
 _BUILD_ID = 12
 _MAX_VALUES, _OPTIONS = 4, 5
@@ -108,12 +169,12 @@ def _kernels(findings: Findings, kernel: str) -> list[str]:
         known = [
             f"Linux {one.release}" if one.release else "release unknown",
             *([f"build id {one.build_id[:_BUILD_ID]}"] if one.build_id else []),
-            *([built_from.sentence(one.source)] if one.source else []),
+            *([facts.sentence(one.source)] if one.source else []),
             *([one.compiler or "compiler unknown"] if len(compilers) > 1 else []),
             *(["the base"] if one is every[0] and len(every) > 1 else []),
         ]
         lines.append(f"{one.label}: {', '.join(known)}")
-    lines += [f"{one.label}: {one.sentence}" for one in built_from.holes(findings)[:_MAX_VALUES]]
+    lines += [f"{one.label}: {one.sentence}" for one in facts.holes(findings)[:_MAX_VALUES]]
     more = len(every) - len(kernels)
     lines += [units.counted(more, "more kernel")] if more else []
     (only,) = compilers if len(compilers) == 1 else [None]
@@ -139,7 +200,7 @@ def _how(findings: Findings, largest: LargestChange | None) -> list[str]:
     ]
     found = recording.remarks(profiles, findings.lengths)
     told = [one.text for one in found if one.kind not in ("advice", "detail", "failure")]
-    where = machine.machine(findings)
+    where = state.machine(findings)
     lines = [*_few(told, "remark"), *_timed(findings, collectors, where)]
     exact = largest is not None and largest.change.counted
     kinds = _COUNTS if exact else _SCATTER
@@ -153,10 +214,10 @@ def _timed(findings: Findings, collectors: Sequence[str], where: Machine) -> Ite
     inside = findings.manifest.boot_runs
     times = f", {inside} executions in each boot" if inside > 1 else ""
     for name in collectors:
-        runs = [run for run in machine.finished_runs(findings) if run.collector == name]
+        runs = [run for run in state.finished_runs(findings) if run.collector == name]
         if not runs or registry.collector(name).profiles:
             continue
-        guest = machine.guest(findings.manifest, runs, findings.setting.cpus)
+        guest = state.guest(findings.manifest, runs, findings.setting.cpus)
         qemu, told = runs[0].qemu, ""
         if guest and qemu:
             version = units.printable(qemu.version.removeprefix("QEMU emulator "))
@@ -169,7 +230,7 @@ def _machines(findings: Findings) -> list[str]:
     """The base's machine; what differs from it is said with the differences."""
     known = findings.facts.machines.get(findings.kernels[0].label, {})
     told = [f"{said} {known[name]}" for name, said in _MACHINE.items() if known.get(name)]
-    if machine.machine(findings).kind == "emulator":
+    if state.machine(findings).kind == "emulator":
         told = []  # What an emulator calls itself says nothing.
     lines = [f"machine: {', '.join(told)}"] if told else []
     line = findings.facts.command_lines.get(findings.kernels[0].label)
@@ -180,7 +241,7 @@ def _order(findings: Findings) -> list[str]:
     return [
         f"{collector} runs were NOT interleaved: all runs of one kernel finished before those of "
         "another began"
-        for collector in machine.in_blocks(findings)
+        for collector in state.in_blocks(findings)
     ]
 
 
@@ -195,7 +256,7 @@ def _failed(findings: Findings) -> list[str]:
 def basis(findings: Findings, largest: LargestChange | None) -> str:
     """What counts of an emulated guest rest on; "" for others, whose intervals and machine say
     it."""
-    if machine.machine(findings).kind != "emulator":
+    if state.machine(findings).kind != "emulator":
         return ""
     if largest is not None:
         collector, ops = largest.result.collector, largest.result.ops

@@ -7,22 +7,19 @@ from msgspec.structs import replace
 
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import largest_change
-from profdiff.evidence.parts.findings import PartsFindings
-from profdiff.evidence.parts.results import PartsMetric
+from profdiff.evidence.parts import PartsFindings, PartsMetric
 from profdiff.forms.text import drawn
-from profdiff.mail import content, measured, paths
+from profdiff.mail import content, measured
 from profdiff.mail.content import MailOptions
 from profdiff.mail.letter import Letter, Notes, Part, Prose, Section
 from profdiff.mail.measured import basis
 from profdiff.mail.tables import WIDTH, table
-from profdiff.reports.text.parts import functions, report
+from profdiff.reports.text.parts import draw, functions_table
 from profdiff.session import manifest as m
 from profdiff.topics.functions.selection import Selection
-from profdiff.views.alike import alike
 from profdiff.views.claims import claim as claims
 from profdiff.views.kernels import state
-from profdiff.views.parts.claim import PartsClaim, parts_claim
-from profdiff.views.parts.function_claim import function_sentences
+from profdiff.views.parts.claim import PartsClaim, alike, function_sentences, parts_claim
 from profdiff.views.parts.functions import parts_functions
 from profdiff.views.parts.results import grids
 from profdiff.views.results.result import ABSENT
@@ -59,7 +56,7 @@ def _letter(findings: PartsFindings, wishes: MailOptions) -> Letter:
         kept.append(Section("Checklist", [Notes(boxes(findings, wishes), 4)], bounded=False))
     return Letter(
         subject=subject,
-        sentence=paths.without_paths(sentence),
+        sentence=measured.without_paths(sentence),
         opening=[content.without_paths(part) for part in opening],
         sections=kept,
         trailers=wishes.trailers,
@@ -103,12 +100,12 @@ def _tables(findings: PartsFindings, claim: PartsClaim | None) -> list[Part]:
     largest = results.largest(setting)
     if claim and largest and results.swept:
         made = [made[results.metrics().index(PartsMetric.of(largest.change.result))]]
-    return [table(block) for grid in made[:1] for block in report.draw(grid, WIDTH)]
+    return [table(block) for grid in made[:1] for block in draw(grid, WIDTH)]
 
 
 def _functions(findings: PartsFindings, top: int) -> list[Part]:
     found = parts_functions(findings, Selection(top=top, min_delta=1))
-    shown = functions.table(findings, found) if found else None
+    shown = functions_table(findings, found) if found else None
     blocks = drawn(shown, "", WIDTH) if shown else []
     parts: list[Part] = [Prose(text) for text in function_sentences(found)] if found else []
     parts += [table(block) for block in blocks]

@@ -14,7 +14,7 @@ from profdiff.forms.columns import Block, Column, draw
 from profdiff.forms.text import drawn
 from profdiff.mail.letter import Part, Prose, Table
 from profdiff.profile.comparison import Comparison
-from profdiff.reports.text import steps as step_table
+from profdiff.reports.text import session
 from profdiff.topics.functions import shapes
 from profdiff.views.results import result
 from profdiff.views.results.experiment import kernel_by_kernel
@@ -162,7 +162,7 @@ def recordings(comparison: Comparison) -> list[Part]:
 
 def steps(comparison: Comparison, ops: int | None, at: str) -> list[Part]:
     """A line for each kernel of a ladder with exact counts."""
-    return [table(block) for block in step_table.in_short(comparison, ops, WIDTH, at)]
+    return [table(block) for block in session.in_short(comparison, ops, WIDTH, at)]
 
 
 def functions(

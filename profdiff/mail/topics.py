@@ -21,7 +21,7 @@ from profdiff.mail import letter
 from profdiff.mail.letter import Notes, Part, Prose, Section, Table
 from profdiff.mail.tables import WIDTH, table
 from profdiff.profile.data.table import DataRow
-from profdiff.reports.blame.text import DIGITS
+from profdiff.reports.blame import DIGITS
 from profdiff.shapes import table as shapes
 from profdiff.shapes.selected import selected
 from profdiff.shapes.table import ABOUT, UNKNOWN, Cell, by_kernel, of_row, tabulate

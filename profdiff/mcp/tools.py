@@ -109,7 +109,7 @@ class Tools:
         `repo`: a git repository below the served folder (default: the one that profdiff built both
         kernels from). `base`, `new`: the revisions that they were built from, where the session
         does not know them. `kernel`: a label (default: the last)."""
-        from profdiff.reports.blame import text
+        from profdiff.reports import blame
 
         made = self._session(session, at, cell).blame(
             self._folder.path(repo) if repo else None,
@@ -117,7 +117,7 @@ class Tools:
             new=new or None,
             kernel=kernel or None,
         )
-        shown = text.render(made, width=_WIDTH, top=top, per_op=None)
+        shown = blame.render(made, width=_WIDTH, top=top, per_op=None)
         return answer(shown, "ask for fewer rows with `top`")
 
     async def topic(

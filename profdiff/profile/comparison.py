@@ -15,8 +15,7 @@ from profdiff.base.metric import INSTRUCTIONS, Metric
 from profdiff.base.units import printable
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.function_identity import Function, match
-from profdiff.profile.kernel_profile import Profile, Rate
-from profdiff.profile.metric_choice import common
+from profdiff.profile.kernel_profile import Profile, Rate, common
 from profdiff.profile.runs import median_run
 from profdiff.profile.stack_table import StackTable
 from profdiff.session.facts import Facts

@@ -24,8 +24,7 @@ from profdiff.collectors.recorded import Recorded
 from profdiff.collectors.records import Measured
 from profdiff.profile import not_recorded
 from profdiff.profile.folding import folded as folded_chains
-from profdiff.profile.kernel_profile import Profile
-from profdiff.profile.metric_choice import chosen, common
+from profdiff.profile.kernel_profile import Profile, chosen, common
 from profdiff.profile.sampled_profile import (
     by_thread,
     folded_profile,

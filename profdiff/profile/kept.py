@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from profdiff.collectors.kernels.files import KernelFiles, module_files
 from profdiff.profile import kept_cells, kept_chains
-from profdiff.profile.events.kept import EventSums
+from profdiff.profile.kept_events import EventSums
 from profdiff.profile.kept_functions import FunctionCounts, FunctionSums
 from profdiff.profile.runs import held
 from profdiff.session.session import Session

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from profdiff.base.cache import symbol_cache
 from profdiff.profile import kept_code
 from profdiff.profile.folding import chains_without, folded
+from profdiff.profile.kept_code import Modules, kernel_symbols
 from profdiff.profile.runs import recorded
-from profdiff.profile.session_symbols import Modules, kernel_symbols
 from profdiff.session.inlines import joined
 from profdiff.session.manifest import Run
 from profdiff.session.session import Session

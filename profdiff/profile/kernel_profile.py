@@ -1,19 +1,58 @@
 """A profile: what the runs of one kernel executed, as columns over distinct stacks."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from profdiff.base.errors import InputError, SessionError
 from profdiff.base.metric import INSTRUCTIONS, Metric
+from profdiff.collectors import registry
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.chain_functions import ChainFunctions
 from profdiff.profile.function_identity import Function
 from profdiff.profile.stack_table import StackTable
 from profdiff.symbolization.chains import Chains
+
+_Of = TypeVar("_Of")
+
+
+def common(measured: Iterable[tuple[str, Sequence[Metric]]]) -> list[Metric]:
+    """The metrics of the first recording, each with its kernel's label, that all others have.
+    Raises SessionError without any."""
+    by_label: dict[str, list[Metric]] = {}
+    for label, own in measured:
+        by_label[label] = [one for one in by_label.get(label, own) if one in own]
+    first, *others = by_label.values()
+    if found := [one for one in first if all(one in other for other in others)]:
+        return found
+    told = "; ".join(
+        f"{label}: {', '.join(metric.name for metric in own) or 'nothing'}"
+        for label, own in by_label.items()
+    )
+    raise SessionError(
+        f"the kernels have no metric in common ({told}): record them with the same --event"
+    )
+
+
+def chosen(known: Mapping[str, _Of], wanted: str | None) -> _Of:
+    """What ``[COLLECTOR:]NAME`` names of ``known``, whose keys are ``COLLECTOR:NAME``, or the
+    first. Raises InputError."""
+    if not known:
+        able = " or ".join(name for name, one in registry.recording().items() if one.profiles)
+        raise InputError(
+            f"no run of this session has a profile, which tells what functions cost: record with "
+            f"--collector {able}"
+        )
+    if wanted is None:
+        return next(iter(known.values()))
+    for name, one in known.items():
+        if wanted in (name, name.partition(":")[2]):
+            return one
+    raise InputError(f"--metric {wanted}: the session has {', '.join(known)}")
 
 
 class Rate(NamedTuple):

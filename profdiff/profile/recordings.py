@@ -14,8 +14,7 @@ from profdiff.profile import session_facts
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.exact_profile import exact_profile
 from profdiff.profile.kept_chains import chains_of
-from profdiff.profile.kernel_profile import Profile
-from profdiff.profile.metric_choice import chosen, common
+from profdiff.profile.kernel_profile import Profile, chosen, common
 from profdiff.profile.runs import paired, recorded
 from profdiff.profile.sampled_profile import (
     folded,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from profdiff.reports.form import Files, Form, Subject, text
 
 if TYPE_CHECKING:
-    from profdiff.evidence.one_setting import LazyFindings
-    from profdiff.evidence.parts.findings import PartsFindings
-    from profdiff.views.suite.records import SuiteDocument
+    from profdiff.evidence.findings import LazyFindings
+    from profdiff.evidence.parts import PartsFindings
+    from profdiff.views.suite import SuiteDocument
 
     OfSession = Subject[LazyFindings]
     OfParts = Subject[PartsFindings]
@@ -34,24 +34,24 @@ def session_text(subject: "OfSession", target: str) -> str:
 
 
 def _parts_text(subject: "OfParts", target: str) -> str:
-    from profdiff.reports.text.parts import report
+    from profdiff.reports.text.parts import render
 
     return text(
         subject.asked,
         target,
-        lambda asked, width: report.render(
+        lambda asked, width: render(
             subject.find(), asked.selection, width=width, per_op=asked.per_op, ratios=asked.ratios
         ),
     )
 
 
 def _suite_text(subject: "OfSuite", target: str) -> str:
-    from profdiff.reports.text.suite import report
+    from profdiff.reports.text import suite as text_suite
 
     return text(
         subject.asked,
         target,
-        lambda asked, width: report.render(
+        lambda asked, width: text_suite.render(
             subject.find(),
             str(subject.recording.folder),
             width=width,
@@ -80,25 +80,27 @@ def _parts_page(subject: "OfParts", target: str) -> bytes:
 
 
 def _suite_page(subject: "OfSuite", target: str) -> bytes:
-    from profdiff.reports.documents import session
-    from profdiff.reports.page import suite, suite_cells
+    from profdiff.reports import documents
+    from profdiff.reports.page import suite
 
     shown = subject.find()
-    cells = suite_cells.made(
-        subject.recording.folder, shown, lambda _, found: suite.built(session.without_code(found))
+    cells = suite.for_each_cell(
+        subject.recording.folder,
+        shown,
+        lambda _, found: suite.plain_report(documents.without_code(found)),
     )
     return suite.render(shown, cells).encode(errors="backslashreplace")
 
 
 def _site(subject: "OfSuite", target: str) -> None:
-    from profdiff.reports.documents import session
-    from profdiff.reports.page import site, suite_cells
+    from profdiff.reports import documents
+    from profdiff.reports.page import site, suite
 
     shown = subject.find()
-    cells = suite_cells.made(
+    cells = suite.for_each_cell(
         subject.recording.folder,
         shown,
-        lambda cell, found: site.CellFiles.of(cell, session.build(found)),
+        lambda cell, found: site.CellFiles.of(cell, documents.session_document(found)),
     )
     site.write(Path(target), shown, cells)
 
@@ -108,9 +110,9 @@ def _folded(subject: "OfSession", target: str) -> Files:
 
 
 def _folded_diff(subject: "OfSession", target: str) -> Files:
-    from profdiff.reports.exports import folded_difference
+    from profdiff.reports.exports import stacks
 
-    files = folded_difference.files(subject.find().findings.comparisons[0])
+    files = stacks.folded_difference(subject.find().findings.comparisons[0])
     return [(label, partial(bytes, lines)) for label, lines in files]
 
 
@@ -128,52 +130,52 @@ def _parts_charts(subject: "OfParts", target: str) -> None:
 
 
 def _json(subject: "OfSession", target: str) -> bytes:
-    from profdiff.reports.documents import session
+    from profdiff.reports import documents
 
-    return session.encode(session.build(subject.find().findings)) + b"\n"
+    return documents.encode(documents.session_document(subject.find().findings)) + b"\n"
 
 
 def _parts_json(subject: "OfParts", target: str) -> bytes:
-    from profdiff.reports.documents import parts, session
+    from profdiff.reports import documents
 
-    return session.encode(parts.build(subject.find())) + b"\n"
+    return documents.encode(documents.joint_document(subject.find())) + b"\n"
 
 
 def _suite_json(subject: "OfSuite", target: str) -> bytes:
-    from profdiff.reports.documents import session
+    from profdiff.reports import documents
 
-    return session.encode(subject.find()) + b"\n"
+    return documents.encode(subject.find()) + b"\n"
 
 
 def _csv(subject: "OfSession", target: str) -> str:
-    from profdiff.reports.csv import functions
+    from profdiff.reports import csv
 
     asked, found = subject.asked, subject.find().findings
-    return functions.render(found.comparisons, asked.selection)
+    return csv.functions(found.comparisons, asked.selection)
 
 
 def _parts_csv(subject: "OfParts", target: str) -> str:
-    from profdiff.reports.csv import parts
+    from profdiff.reports import csv
 
-    return parts.functions(subject.find(), subject.asked.selection)
+    return csv.parts_functions(subject.find(), subject.asked.selection)
 
 
 def _suite_csv(subject: "OfSuite", target: str) -> str:
-    from profdiff.reports.csv import suite
+    from profdiff.reports import csv
 
-    return suite.render(subject.find())
+    return csv.suite(subject.find())
 
 
 def _csv_experiment(subject: "OfSession", target: str) -> str:
-    from profdiff.reports.csv import experiment
+    from profdiff.reports import csv
 
-    return experiment.render(subject.find().findings.results)
+    return csv.experiment(subject.find().findings.results)
 
 
 def _parts_csv_experiment(subject: "OfParts", target: str) -> str:
-    from profdiff.reports.csv import parts
+    from profdiff.reports import csv
 
-    return parts.experiment(subject.find())
+    return csv.parts_experiment(subject.find())
 
 
 def _svg(subject: "OfSession", target: str) -> bytes:

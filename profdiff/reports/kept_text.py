@@ -62,7 +62,7 @@ def _is_whole(session: Session) -> bool:
 
 
 def _made(session: Session, at: str | None, asked: ReportOptions) -> str:
-    from profdiff.evidence.one_setting import LazyFindings
+    from profdiff.evidence.findings import LazyFindings
     from profdiff.reports.forms import session_text as made
 
     return made(Subject(session, lambda: LazyFindings.of(session, at, asked.metric), asked), "-")

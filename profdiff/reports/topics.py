@@ -10,8 +10,8 @@ from profdiff.topics.registry import SHARING, TYPES, Topic
 from profdiff.topics.registry import TOPICS as TABLES
 
 if TYPE_CHECKING:
-    from profdiff.evidence.one_setting import LazyFindings
-    from profdiff.profile.data.pairing import By
+    from profdiff.evidence.findings import LazyFindings
+    from profdiff.profile.data.cells import By
     from profdiff.shapes.table import Section
 
     OfSession = Subject[LazyFindings]
@@ -114,7 +114,7 @@ def _tables(name: str, build: _Build, options: TopicOptions) -> Sequence[Form]:
 
 
 def _layout() -> Sequence[Form]:
-    from profdiff.reports.recorded_layout.forms import FORMS
+    from profdiff.reports.recorded_layout import FORMS
 
     return FORMS
 

@@ -1,1 +1,1 @@
-"""What a session can show, a folder for each topic. ``registry`` lists them."""
+"""What a session can show, a folder or a module for each topic. ``registry`` lists them."""

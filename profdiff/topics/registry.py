@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.conditions.condition import Changes
@@ -16,28 +16,30 @@ from profdiff.shapes.table import Section
 class Topic(NamedTuple):
     """``about``: what it shows, for the list of topics. ``of_code``: it decodes all instructions,
     which takes long. ``sides``: whose instructions it tells. ``counts``: what conditions can name
-    besides its tables."""
+    besides its tables. ``module``: of this package, where its tables are made."""
 
     name: str
     about: str
     of_code: bool = False
     sides: str = "the kernel alone"
     counts: tuple[str, ...] = ()
+    module: str = ""
 
     def section(self, findings: Findings) -> Section:
         """What it shows of a session. Raises InputError where nothing can be known of it, and
         SessionError for a damaged file."""
-        module = import_module(f"profdiff.topics.{self.name}.shapes")
-        build: Callable[[Findings], Section] = module.section
+        build: Callable[[Findings], Section] = self._shapes().section
         return build(findings)
 
     def changes(self, findings: Findings, name: str) -> Changes:
         """Those of one of its ``counts``, or of its tables. Raises as ``section`` does."""
         if name not in self.counts:
             return partial(rows.changes, self.section(findings), findings.results.labels)
-        module = import_module(f"profdiff.topics.{self.name}.shapes")
-        build: Callable[[Findings], Changes] = module.changes
+        build: Callable[[Findings], Changes] = self._shapes().changes
         return build(findings)
+
+    def _shapes(self) -> Any:
+        return import_module(f"profdiff.topics.{self.module or f'{self.name}.shapes'}")
 
 
 TOPICS = {
@@ -45,9 +47,9 @@ TOPICS = {
     for topic in (
         Topic("events", "how often events happened in the kernel", counts=("events",)),
         Topic("inventory", "how often each kind of instruction ran", True, "both sides, in --csv"),
-        Topic("idle", "for how long vCPUs idled, and what gave way to that"),
-        Topic("probes", "what --probe read"),
-        Topic("traces", "how long calls of traced functions took"),
+        Topic("idle", "for how long vCPUs idled, and what gave way to that", module="idle"),
+        Topic("probes", "what --probe read", module="probes"),
+        Topic("traces", "how long calls of traced functions took", module="traces"),
     )
 }
 

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from profdiff.base.metric import Better
 from profdiff.views.record import Record, schema_of
-from profdiff.views.suite.records import (
+from profdiff.views.suite import (
     SuiteCellEvent,
     SuiteCellFunction,
     SuiteDamage,

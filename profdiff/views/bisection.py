@@ -71,15 +71,15 @@ def bisection(found: kept.Bisection | None) -> Bisection | None:
         explained=found.explained,
         tested=found.tested,
         skipped=found.skipped,
-        candidates=[_revision(one) for one in found.candidates],
+        candidates=[_revision(candidate) for candidate in found.candidates],
         others=[
             Step(
-                culprit=_revision(one.culprit),
-                parent=_revision(one.parent),
-                explained=one.explained,
-                candidates=[_revision(each) for each in one.candidates],
+                culprit=_revision(other.culprit),
+                parent=_revision(other.parent),
+                explained=other.explained,
+                candidates=[_revision(each) for each in other.candidates],
             )
-            for one in found.others
+            for other in found.others
         ],
         reverted=_revision(found.reverted) if found.reverted else None,
         ops=found.ops,
@@ -228,13 +228,13 @@ def _reverted(found: kept.Bisection) -> Sequence[str]:
 
 def _others(found: kept.Bisection) -> Sequence[str]:
     told = []
-    for one in found.others:
+    for other in found.others:
         share = ""
-        if one.explained is not None and 0 <= one.explained < 1 + _LEAST:
-            share = f", {units.percent(one.explained, '.0f')} of the change"
-        elif one.culprit.value is not None and one.parent.value is not None:
-            share = f", {_size(found, one.culprit.value - one.parent.value)}"
-        which = _one_of(one.candidates) if one.candidates else cited(one.culprit)
+        if other.explained is not None and 0 <= other.explained < 1 + _LEAST:
+            share = f", {units.percent(other.explained, '.0f')} of the change"
+        elif other.culprit.value is not None and other.parent.value is not None:
+            share = f", {_size(found, other.culprit.value - other.parent.value)}"
+        which = _one_of(other.candidates) if other.candidates else cited(other.culprit)
         told.append(f"A further step is {which}{share}.")
     if found.all_above is not None:
         above = units.percent(found.all_above, "g")

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from profdiff.base import units
-from profdiff.evidence.blame import delta
+from profdiff.evidence.blame import delta as blame_delta
 from profdiff.evidence.blame.attribution import BlamedPart, Kind
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import Function
@@ -100,7 +100,7 @@ def blame(
 ) -> Blame:
     """The delta of a kernel, by its number, to the base. ``built_from``: as `revisions`. Raises
     InputError: no exact counts, or git has not what is needed."""
-    found = delta.blamed(comparison, kernel, repository, built_from)
+    found = blame_delta.blamed(comparison, kernel, repository, built_from)
     titles = _titles(comparison, found.functions)
     grouped: dict[tuple[Kind, str, tuple[str, ...]], tuple[list[BlamedPart], list[BlamedPart]]]
     grouped = defaultdict(lambda: ([], []))
@@ -139,7 +139,7 @@ def _row(
     suspects: tuple[str, ...],
     parts: list[BlamedPart],
     effects: list[BlamedPart],
-    found: delta.Blamed,
+    found: blame_delta.Blamed,
     titles: list[str],
 ) -> Row:
     sizes: dict[str, list[int]] = defaultdict(lambda: [0, 0])

@@ -18,10 +18,9 @@ from profdiff.profile.comparison import Comparison
 from profdiff.session.session import Session
 from profdiff.sources.blobs import inside
 from profdiff.sources.source_line import SourceLine
-from profdiff.views.annotation.fitting_sources import check_sources
 from profdiff.views.annotation.making import Annotations
 from profdiff.views.annotation.source_lines import SourceLine as FileLine
-from profdiff.views.annotation.source_lines import SourceLines, SourceTree
+from profdiff.views.annotation.source_lines import SourceLines, SourceTree, check_sources
 from profdiff.views.record import Record
 
 INEXACT = "coverage needs exact counts: record with --collector exact"
@@ -126,30 +125,33 @@ def coverage(
             "no kernel has source lines: record with the vmlinux of each kernel, with debug "
             "information"
         )
-    notes = [note for one in kernels for note in one.notes()]
+    notes = [note for kernel in kernels for note in kernel.notes()]
     notes += [
         f"{one.label} is left out: it has no source lines (its vmlinux has no debug information)"
         for one in every
         if one not in kernels
     ]
-    for one in kernels:
-        if one.label in sources:
-            tree = sources[one.label]
-            check_sources(comparison, one.number, one.code, tree, one.files)
+    for kernel in kernels:
+        if kernel.label in sources:
+            tree = sources[kernel.label]
+            check_sources(comparison, kernel.number, kernel.code, tree, kernel.files)
     found = [
-        _tracefile(one.label, one, "executed", one.lines.count, one.functions) for one in kernels
+        _tracefile(kernel.label, kernel, "executed", kernel.lines.count, kernel.functions)
+        for kernel in kernels
     ]
     found += [
-        _tracefile(f"unsure/{one.label}", one, "moved or merged code", one.lines.unsure, {})
-        for one in kernels
-        if one.lines.marked
+        _tracefile(
+            f"unsure/{kernel.label}", kernel, "moved or merged code", kernel.lines.unsure, {}
+        )
+        for kernel in kernels
+        if kernel.lines.marked
     ]
-    base = next((one for one in kernels if one.number == 0), None)
-    for one in kernels:
-        if base is None or one is base:
+    base = next((kernel for kernel in kernels if kernel.number == 0), None)
+    for kernel in kernels:
+        if base is None or kernel is base:
             continue
-        matched = _Matched(comparison, annotations, base, one, sources)
-        found += _difference(base, one, matched)
+        matched = _Matched(comparison, annotations, base, kernel, sources)
+        found += _difference(base, kernel, matched)
         notes.append(matched.note())
     return Coverage(tracefiles=found, notes=[*notes, *untold])
 

@@ -10,25 +10,20 @@ import numpy as np
 from msgspec import Meta
 
 from profdiff import __version__
-from profdiff.evidence.beside import of_comparison
 from profdiff.evidence.findings import Findings
+from profdiff.evidence.outside_workload import of_comparison
 from profdiff.profile.comparison import Comparison
 from profdiff.shapes.table import Section
 from profdiff.topics.functions import marks
 from profdiff.topics.functions.measure import Function, Unresolved, functions, unresolved
+from profdiff.views import profile
 from profdiff.views.bisection import Bisection
-from profdiff.views.kernels import built_from
-from profdiff.views.kernels.built_from import BuiltFrom, Hole
-from profdiff.views.kernels.facts import Facts
-from profdiff.views.kernels.machine import guest_arch
-from profdiff.views.profile import steps
-from profdiff.views.profile.code import Code
-from profdiff.views.profile.seat import Seat
-from profdiff.views.profile.seat import by_label as seats_by_label
-from profdiff.views.profile.steps import Step
+from profdiff.views.kernels.facts import BuiltFrom, Facts, Hole, built_from
+from profdiff.views.kernels.state import guest_arch
+from profdiff.views.profile import Code, Seat, Step, seats_by_label
 from profdiff.views.record import Counts, Record, Side, by_label, counts, schema_of, side
 from profdiff.views.results.experiment import Experiment
-from profdiff.views.results.lengths import Lengths
+from profdiff.views.results.notes import Lengths
 from profdiff.views.results.recording import Workload
 
 SCHEMA: Final = "profdiff.report/2"
@@ -193,7 +188,7 @@ def kernels(findings: Findings) -> list[Kernel]:
             compiler=kernel.compiler,
             spec=kernel.spec,
             image_sha256=kernel.image_sha256,
-            source=built_from.built_from(kernel),
+            source=built_from(kernel),
             **_told(findings, number),
         )
         for number, kernel in enumerate(findings.kernels)
@@ -261,11 +256,11 @@ def tables(comparisons: Sequence[Comparison]) -> tuple[list[Stacks], list[Metric
     known: dict[int, int] = {}
     stacks: list[Stacks] = []
     metrics: list[Metric] = []
-    for one in comparisons:
-        number = known.setdefault(id(one.stacks), len(known))
+    for comparison in comparisons:
+        number = known.setdefault(id(comparison.stacks), len(known))
         if number == len(stacks):
-            stacks.append(_stacks(one))
-        metrics.append(_metric(one, _beside(one, comparisons), number))
+            stacks.append(_stacks(comparison))
+        metrics.append(_metric(comparison, _beside(comparison, comparisons), number))
     return stacks, metrics
 
 
@@ -300,7 +295,7 @@ def _metric(comparison: Comparison, beside: Comparison | None, stacks: int) -> M
         calls=None if comparison.calls is None else _columns(comparison, comparison.calls),
         unresolved=unresolved(comparison),
         functions=functions(comparison, np.arange(len(comparison.functions)), beside),
-        steps=steps.steps(comparison, _STEP_FUNCTIONS),
+        steps=profile.steps(comparison, _STEP_FUNCTIONS),
         code=None,
         seats=seats_by_label(comparison),
         beside=of_comparison(comparison),

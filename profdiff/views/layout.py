@@ -119,7 +119,7 @@ def _type(name: str, by_label: Mapping[str, TypeLayout | None]) -> TypeRow:
 
 
 def _named(layout: TypeLayout | None) -> dict[str, Place]:
-    return {one.name: _place(one) for one in layout.fields if one.name} if layout else {}
+    return {field.name: _place(field) for field in layout.fields if field.name} if layout else {}
 
 
 def _place(field: Field) -> Place:
@@ -136,7 +136,7 @@ def _place(field: Field) -> Place:
 
 def _size(layout: TypeLayout) -> TypeSize:
     start = 8 * layout.start
-    used = sorted((one.bit_offset, one.bit_offset + one.bit_size) for one in layout.fields)
+    used = sorted((field.bit_offset, field.bit_offset + field.bit_size) for field in layout.fields)
     ends = [start]
     for _, end in used:
         ends.append(max(ends[-1], end))

@@ -19,8 +19,7 @@ from profdiff.base import units
 from profdiff.reports.annotation.text import render
 from profdiff.reports.form import Layout as Shape
 from profdiff.reports.form import ReportOptions
-from profdiff.views.annotation.access import Access, title
-from profdiff.views.annotation.records import Annotation
+from profdiff.views.annotation.records import Access, Annotation, title
 
 A, B = 0xFFFF_FFFF_8110_0000, 0xFFFF_FFFF_8120_0000
 BOTH = frozenset({LOAD, STORE})

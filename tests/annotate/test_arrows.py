@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profdiff.reports.annotation.arrows import Gutter, Jump, gutter, jumps
+from profdiff.reports.annotation.columns import Gutter, Jump, gutter, jumps
 
 # Where a line leaves a cell: up, down, left, right.
 _EXITS = {

@@ -14,8 +14,8 @@ from support import ROOT
 from synthetic_annotation import On, annotation, row
 
 from profdiff.base import units
-from profdiff.reports.annotation.json import encode
 from profdiff.reports.annotation.parts_text import render
+from profdiff.reports.documents import encode
 from profdiff.reports.form import Layout, ReportOptions
 from profdiff.views.annotation.records import Annotation
 from profdiff.views.parts.annotation import JointAnnotation, parts_annotation, parts_lines, schema

@@ -8,13 +8,15 @@ from goldens import check_schema
 from support import ROOT
 from synthetic_annotation import On, annotation, row
 
-from profdiff.reports.annotation import json as annotation_json
+from profdiff.reports.documents import encode
+from profdiff.views.annotation.records import SCHEMA, Annotation
+from profdiff.views.record import schema_of
 
 FILE = ROOT / "profdiff/annotation.schema.json"
 
 
 def test_the_schema_is_that_of_the_records() -> None:
-    check_schema(FILE, annotation_json.schema(), "annotate")
+    check_schema(FILE, schema_of(Annotation, SCHEMA), "annotate")
 
 
 def test_an_annotation_is_valid_and_a_wrong_one_is_not() -> None:
@@ -22,7 +24,7 @@ def test_an_annotation_is_valid_and_a_wrong_one_is_not() -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     both = {"a": On(1, "nop", 3, 1, taken=1), "b": On(2, "nop", 4, 1)}
     made = annotation(["a", "b"], [row("same", both), row("only", {"b": On(6, "\u202eret", 1)})])
-    encoded = annotation_json.encode(made)
+    encoded = encode(made)
     assert encoded.isascii()
     data = json.loads(encoded)
     jsonschema.validate(data, schema)
@@ -35,6 +37,6 @@ def test_an_annotation_is_valid_and_a_wrong_one_is_not() -> None:
 
 def test_its_fields_are_documented() -> None:
     text = (ROOT / "docs/annotate.md").read_text()
-    for record in annotation_json.schema()["$defs"].values():
+    for record in schema_of(Annotation, SCHEMA)["$defs"].values():
         for field in record["properties"]:
             assert f"`{field}" in text, field

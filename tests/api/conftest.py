@@ -10,7 +10,7 @@ from tars import unpack_session
 
 import profdiff
 from profdiff.profile.function_identity import Function
-from profdiff.profile.self_counts import SelfCounts
+from profdiff.profile.kept_functions import SelfCounts
 from profdiff.session.suite import Suite, SuiteWorkload
 
 

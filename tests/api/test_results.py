@@ -14,7 +14,7 @@ from synthetic_shared import shared_suite
 
 import profdiff as package
 from profdiff.views.rows.cells import cell_rows
-from profdiff.views.suite.records import SuiteCellEvent
+from profdiff.views.suite import SuiteCellEvent
 
 
 def _written(folder: Path, form: str) -> str:

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profdiff.evidence.blame.attribution import BlamedPart, Kind, LineOrigins, Place, attribute
-from profdiff.evidence.blame.executed import Line
+from profdiff.evidence.blame.attribution import (
+    BlamedPart,
+    Kind,
+    Line,
+    LineOrigins,
+    Place,
+    attribute,
+)
 
 FILES = ["a.c", "b.h", ""]
 UNRESOLVED = frozenset({3})

@@ -9,7 +9,7 @@ import pytest
 from blame import truth
 
 from profdiff.api.blamed import of_findings
-from profdiff.evidence.blame.executed import counted
+from profdiff.evidence.blame.attribution import counted
 from profdiff.evidence.findings import Findings, choose
 from profdiff.evidence.results import Results
 from profdiff.profile.comparison import Comparison

@@ -1,6 +1,6 @@
 """Which vanished function a new one may be."""
 
-from profdiff.evidence.blame.executed import Line
+from profdiff.evidence.blame.attribution import Line
 from profdiff.evidence.blame.renamed import Names, Pair, renamed
 from profdiff.profile.function_identity import Function
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.blame.attribution import BlamedPart
-from profdiff.evidence.blame.delta import Blamed
-from profdiff.evidence.suspected import ranked, suspects
+from profdiff.evidence.blame.delta import Blamed, ranked, suspects
 from profdiff.session.session import Session
 
 

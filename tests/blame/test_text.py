@@ -3,7 +3,7 @@
 import pytest
 
 from profdiff.base import units
-from profdiff.reports.blame import text
+from profdiff.reports.blame import render
 from profdiff.views.blame import SAID, SCHEMA, Blame, Kind, Row, Share
 
 HASH = "319bf262ca9b" + "0" * 28
@@ -48,7 +48,7 @@ def shown(*rows: Row, width: int = 100) -> str:
         renamed=[],
         notes=[],
     )
-    said = text.render(blame, width=width)
+    said = render(blame, width=width)
     assert all(units.width(line) <= width for line in said.splitlines())
     return said
 

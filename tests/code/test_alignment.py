@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from profdiff.profile.code.alignment import paired_places
-from profdiff.profile.code.function import Place
+from profdiff.profile.code.kernel_functions import Place
 from profdiff.symbolization._native import align
 
 SAME, CHANGED, MOVED = range(3)

@@ -15,7 +15,7 @@ from profdiff.collectors.exact.entry import Exact
 from profdiff.collectors.guest import qemu as emulator
 from profdiff.collectors.guest.qemu import Qemu, find_emulator, find_qemu
 from profdiff.session.session import Session
-from profdiff.views.kernels.machine import guest
+from profdiff.views.kernels.state import guest
 
 RIGHT, WRONG = 33, 35
 

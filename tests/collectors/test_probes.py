@@ -20,7 +20,7 @@ from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.exact.probes import Values
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.collectors.kernels.files import KernelFiles
-from profdiff.collectors.probe.named import Probe
+from profdiff.collectors.probe.entry import ProbedVariable
 from profdiff.session.session import Session
 
 FUNCTION = "prot_commit_flush_ptes"
@@ -58,7 +58,9 @@ def test_the_known_answer(old_kernel: Path, new_kernel: Path) -> None:
     opened = Session.open(session)
     run = next(run for run in opened.manifest.runs if run.kernel == "new")
     counts = Counts.load(opened.path(run.files["counts"]))
-    begin = probes.places(files("new", new_kernel), "x86_64", Probe(FUNCTION, "nr_ptes")).begins[0]
+    begin = probes.places(
+        files("new", new_kernel), "x86_64", ProbedVariable(FUNCTION, "nr_ptes")
+    ).begins[0]
     calls = int(counts.count[counts.address == begin.address].sum())
     assert calls == PAGES * ROUNDS
     assert nr_ptes["kernels"] == ["new"]
@@ -98,7 +100,9 @@ def test_what_functions_return(old_kernel: Path, new_kernel: Path, tmp_path: Pat
         counts = Counts.load(opened.path(run.files["counts"]))
         known = {}
         for wanted, found in every.items():
-            (begin,) = probes.places(files(label, folder), "x86_64", Probe.parse(wanted)).begins
+            (begin,) = probes.places(
+                files(label, folder), "x86_64", ProbedVariable.parse(wanted)
+            ).begins
             calls = int(counts.count[counts.address == begin.address].sum())
             read = {row["low"]: row["calls"][label] for row in rows(found)}
             unread = read.pop(None, 0)
@@ -141,7 +145,7 @@ def test_what_cannot_be_read_is_refused(both: list[KernelFiles], wanted: str, sa
 @pytest.mark.kernel
 @pytest.mark.parametrize("variable", ["count", "return"])
 def test_arm64_has_other_registers(arm64_kernel: KernelFiles, variable: str) -> None:
-    (begin,) = probes.places(arm64_kernel, ARM64.name, Probe("ksys_read", variable)).begins
+    (begin,) = probes.places(arm64_kernel, ARM64.name, ProbedVariable("ksys_read", variable)).begins
     read = {"count": "value:x2:0:u8", "return": "return:x0:0:s8"}
     assert begin.argument == f"{begin.address:x}:{read[variable]}"
 

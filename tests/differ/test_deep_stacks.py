@@ -17,11 +17,11 @@ from profdiff.profile.comparison import Comparison
 from profdiff.profile.exact_profile import exact_profile
 from profdiff.profile.kernel_profile import Profile
 from profdiff.profile.sampled_profile import folded_profile
-from profdiff.reports.documents import session as document
-from profdiff.reports.exports import firefox, folded_difference, pprof, speedscope, svg
-from profdiff.reports.exports.stack_paths import KEPT_FRAMES, LEFT_OUT, MOST_FRAMES
+from profdiff.reports import documents
+from profdiff.reports.exports import firefox, pprof, speedscope, svg
+from profdiff.reports.exports.stacks import KEPT_FRAMES, LEFT_OUT, MOST_FRAMES, folded_difference
 from profdiff.reports.page import html
-from profdiff.reports.text import session as text
+from profdiff.reports.text import session
 from profdiff.symbolization.places import Places
 from profdiff.topics.functions.selection import Selection
 
@@ -104,7 +104,7 @@ def check_shortened(stacks: set[tuple[str, ...]]) -> None:
 @pytest.mark.slow
 def test_formats_that_repeat_a_stack_shorten_it() -> None:
     deep = recursive(SHALLOWER)
-    ((_, difference),) = folded_difference.files(deep)
+    ((_, difference),) = folded_difference(deep)
     lines = lines_of(difference, 2)
     check_shortened(set(lines))
     assert sum(map(sum, lines.values())) == 3 * SHALLOWER + 1
@@ -126,11 +126,11 @@ def test_a_picture_has_so_many_rows() -> None:
 
 def everything(comparison: Comparison) -> None:
     found = findings([comparison])
-    text.render(found, Selection(top=20), width=100)
+    session.render(found, Selection(top=20), width=100)
     html.render(found)
-    document.encode(document.build(found))
+    documents.encode(documents.session_document(found))
     svg.difference([comparison], [])
-    list(folded_difference.files(comparison))
+    list(folded_difference(comparison))
     speedscope.render([comparison])
     firefox.render([comparison])
     pprof.render([comparison])

@@ -9,7 +9,7 @@ from profdiff.profile.comparison import Comparison
 from profdiff.profile.seat import Seats
 from profdiff.views.claims.answers import answers
 from profdiff.views.claims.claim import claim
-from profdiff.views.profile.seat import Seat, by_label, seats
+from profdiff.views.profile import Seat, seats, seats_by_label
 
 
 def _row(names: str, *counts: int, kernel: bool = True, inlined: bool = False) -> Row:
@@ -44,7 +44,7 @@ def test_a_change_that_spreads_has_one() -> None:
     told = "store, with all that it calls, accounts for 100% of that: copy 8%"
     assert answers(comparison)[0].sentence.endswith(f"; {told}.")
     assert claim(findings([comparison])).more[0] == f"{told.replace('that:', 'it:')}."
-    assert by_label(comparison) == {"new": found}
+    assert seats_by_label(comparison) == {"new": found}
 
 
 def test_self_counts_say_it_where_one_function_holds_half() -> None:

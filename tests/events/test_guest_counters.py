@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support import profdiff
 
-from profdiff.evidence.one_setting import LazyFindings
+from profdiff.evidence.findings import LazyFindings
 from profdiff.session.session import Session
 from profdiff.shapes.table import Cell
 from profdiff.topics.registry import TOPICS

@@ -15,8 +15,8 @@ from synthetic_session import exact_session
 from tables import rows, tables
 
 from profdiff.base import units
-from profdiff.evidence.one_setting import LazyFindings
-from profdiff.profile.events.table import events
+from profdiff.evidence.findings import LazyFindings
+from profdiff.profile.events import events
 from profdiff.session.session import Session
 
 SCHEMA = ROOT / "profdiff/report.schema.json"

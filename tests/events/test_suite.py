@@ -22,13 +22,13 @@ from profdiff.base import units
 from profdiff.base.errors import SessionError
 from profdiff.evidence.kept_events import cell_changes
 from profdiff.profile import kept
-from profdiff.profile.events.kept import KeptEvents
-from profdiff.reports.text.suite import events as text
+from profdiff.profile.kept_events import KeptEvents
+from profdiff.reports.text import suite
 from profdiff.session import manifest as m
 from profdiff.session.points import settings
 from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload
-from profdiff.views.suite import records as v
+from profdiff.views.suite import SuiteCellEvent, SuiteEvent
 
 FAULT, FREE = "asm_exc_page_fault", "__kfree_rcu_sheaf"
 
@@ -127,13 +127,13 @@ def test_a_text_has_three_cells_of_each_event() -> None:
     made = made_suite.suite(("base", "new"))
     names = ("page-faults", "kmalloc")
     cells = [
-        replace(one, events={"new": [v.SuiteCellEvent(name, 1.0, 2.0 + n, 1) for name in names]})
+        replace(one, events={"new": [SuiteCellEvent(name, 1.0, 2.0 + n, 1) for name in names]})
         for n, one in enumerate(made.cells[:5])
     ]
-    over = [v.SuiteEvent(name, "it happens", {"new": 5}, {"new": 0}) for name in names]
+    over = [SuiteEvent(name, "it happens", {"new": 5}, {"new": 0}) for name in names]
     summary = replace(made.summaries[0], events=5, events_known=9)
     made = replace(made, cells=cells, events=over, summaries=[summary])
-    said = "\n".join(text.lines(made, ["new"], 100, 20))
+    said = "\n".join(suite.event_lines(made, ["new"], 100, 20))
     largest = [one.name for one in cells[:1:-1]]
     rows = [line.split() for line in said.splitlines() if line.startswith(names)]
     assert [row[:4] for row in rows] == [
@@ -141,7 +141,7 @@ def test_a_text_has_three_cells_of_each_event() -> None:
     ]
     assert "in 5 of 9 cells: page-faults 5, kmalloc 5" in said
     assert "not shown: 4 more of these rows" in said
-    assert "not shown: 1 event (--top 2)" in "\n".join(text.lines(made, ["new"], 100, 1))
+    assert "not shown: 1 event (--top 2)" in "\n".join(suite.event_lines(made, ["new"], 100, 1))
     made = replace(
         made,
         cells=[replace(one, events={}, items=one.events) for one in cells],
@@ -149,13 +149,15 @@ def test_a_text_has_three_cells_of_each_event() -> None:
         events=[],
         summaries=[replace(summary, events_known=0, items=5, items_known=9)],
     )
-    said = "\n".join(text.lines(made, ["new"], 100, 20))
+    said = "\n".join(suite.event_lines(made, ["new"], 100, 20))
     rows = [line.split()[:4] for line in said.splitlines() if line.startswith(names)]
     assert rows == [[name, largest[0], "1.00", "6.00"] for name in names]
     assert "items changed by much more than the instructions in 5 of 9 cells" in said
     for width in (60, 80):
-        assert all(units.width(line) <= width for line in text.lines(made, ["new"], width, 20))
-    assert not text.lines(made_suite.suite(("base", "new")), ["new"], 100, 20)
+        assert all(
+            units.width(line) <= width for line in suite.event_lines(made, ["new"], width, 20)
+        )
+    assert not suite.event_lines(made_suite.suite(("base", "new")), ["new"], 100, 20)
 
 
 def _varied(folder: Path, before: list[int], after: list[int]) -> Session:

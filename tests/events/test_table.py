@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from support import need_program
 
 from profdiff.evidence.events import in_one_state, in_states
-from profdiff.profile.events.counts import symbols
-from profdiff.profile.events.table import Way, events
+from profdiff.profile.events import Way, events, symbols
 from profdiff.profile.function_identity import fold
 from profdiff.session.states import StateChange
 

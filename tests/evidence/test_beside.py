@@ -9,12 +9,12 @@ from msgspec.structs import replace
 from synthetic import compare, findings, frame
 from synthetic_experiment import ICOUNT, recorded
 
-from profdiff.evidence.beside import beside
+from profdiff.evidence.outside_workload import beside
 from profdiff.mail.measured import section
 from profdiff.profile.comparison import Comparison
+from profdiff.reports import documents
 from profdiff.reports.csv import experiment
-from profdiff.reports.documents import session as document
-from profdiff.reports.text import session as text
+from profdiff.reports.text import session
 from profdiff.session import manifest as m
 from profdiff.session.points import cells, settings
 from profdiff.topics.functions.selection import Selection
@@ -89,22 +89,22 @@ def test_of_two_lengths_both_are_meant() -> None:
 def test_every_form_tells_it_once() -> None:
     found = findings([profiled({"base": [54_037], "new": [110_507]})])
     told = "base 54,037, new 110,507 instructions"
-    shown = text.render(found, Selection(), width=200)
+    shown = session.render(found, Selection(), width=200)
     (row,) = [line for line in shown.splitlines() if line.endswith("outside the workload")]
     assert row.split("  ")[0].split() == ["54,037"]
     assert row.split()[1:3] == ["110,507", "+56,470"]
     assert shown.splitlines().index(row) == 1 + next(
         number for number, line in enumerate(shown.splitlines()) if line.endswith("  all")
     )
-    assert "interrupts" not in text.render(found, Selection(side="user"), width=200)
+    assert "interrupts" not in session.render(found, Selection(side="user"), width=200)
     mail = " ".join(str(section(found, "new", None)).split())
     assert mail.count(told) == 1
-    made = document.build(found)
+    made = documents.session_document(found)
     assert made.metrics[0].beside == {"base": 54_037, "new": 110_507}
     assert made.metrics[0].totals == {"base": 10_000, "new": 11_000}
     assert [run.beside for run in made.runs] == [54_037, 110_507]
     assert sum(LINE in line for line in made.evidence) == 1
-    rows = csv.DictReader(io.StringIO(experiment.render(found.results)))
+    rows = csv.DictReader(io.StringIO(experiment(found.results)))
     assert [(row["value"], row["beside"]) for row in rows] == [
         ("10000", "54037"),
         ("11000", "110507"),
@@ -113,6 +113,6 @@ def test_every_form_tells_it_once() -> None:
 
 def test_a_recording_that_does_not_tell_them_apart_says_so() -> None:
     found = findings([profiled({"base": [None], "new": [None]})])
-    shown = " ".join(text.render(found, Selection(), width=200).split())
+    shown = " ".join(session.render(found, Selection(), width=200).split())
     assert "interrupts and threads of the kernel that ran in the window are included" in shown
-    assert document.build(found).metrics[0].beside is None
+    assert documents.session_document(found).metrics[0].beside is None

@@ -12,7 +12,7 @@ from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Results, _against_noise
 from profdiff.evidence.statistics import Rule, estimates
-from profdiff.reports.text import experiment
+from profdiff.reports.text import session
 from profdiff.session import manifest as m
 from profdiff.session.facts import Facts
 from profdiff.session.points import settings
@@ -29,7 +29,7 @@ def _found(described: m.Manifest) -> Findings:
 
 def text(described: m.Manifest, width: int = 100) -> str:
     results = Results.gather(described)
-    return "\n".join(experiment.render(results, settings(described)[-1], width))
+    return "\n".join(session.experiment_lines(results, settings(described)[-1], width))
 
 
 def test_a_clear_change_and_none() -> None:

@@ -14,8 +14,8 @@ from synthetic_joint import part
 from synthetic_states import OPS, varied
 
 from profdiff.collectors.guest.qemu import Qemu
-from profdiff.reports.documents import suite as suite_document
-from profdiff.reports.text.suite import report as suite_text
+from profdiff.reports import suite_document
+from profdiff.reports.text.suite import render
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload
@@ -137,7 +137,7 @@ def test_cells_of_a_suite(tmp_path: Path) -> None:
     spawn, read = (cell.changes["new"].iterated for cell in document.cells)
     assert spawn == pytest.approx(4620 / 5000 - 1) and read is None
     assert f"; 1 cell changes otherwise {EACH}; " in document.sentence
-    lines = suite_text.render(document, "S", width=200, top=20).splitlines()
+    lines = render(document, "S", width=200, top=20).splitlines()
     assert f"{EACH}: spawn -7.6%" in lines
     told = profdiff("report", tmp_path / "S", "--csv", "-").stdout
     each = {

@@ -23,8 +23,8 @@ from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Boots, estimate, estimates
 from profdiff.profile import session_facts
 from profdiff.recording import schedule
-from profdiff.reports.documents import session as document
-from profdiff.reports.text import session as text
+from profdiff.reports import documents
+from profdiff.reports.text.session import render
 from profdiff.session import manifest as m
 from profdiff.session.points import settings as settings_of
 from profdiff.session.session import Session
@@ -50,8 +50,8 @@ def everything(made: Session) -> None:
     evidence, facts = Results.gather(made.manifest), session_facts.read(made)
     state = compare_states(made, evidence.runs)
     found = [Findings.of(made, one, evidence, facts, state) for one in settings_of(made.manifest)]
-    text.render(found[-1], Selection(top=20), width=100)
-    document.build(found[-1])
+    render(found[-1], Selection(top=20), width=100)
+    documents.session_document(found[-1])
     condition = Condition.parse("latency:total > +2%")
     check_names(condition, [one.name for _, one in evidence.metrics()], set())
     for one in found:

@@ -18,7 +18,7 @@ from profdiff.session import manifest as m
 from profdiff.session.points import settings
 from profdiff.session.session import Session
 from profdiff.topics.functions import marks
-from profdiff.views.results import lengths
+from profdiff.views.results import notes
 
 OPS = st.integers(1, 10**9)
 
@@ -50,10 +50,10 @@ def session(folder: Path, memory: dict[str, tuple[int, int]], starts: float = 10
     return Session(folder, m.replace(described, runs=runs))
 
 
-def found(made: Session) -> lengths.Lengths:
+def found(made: Session) -> notes.Lengths:
     results, (setting,) = Results.gather(made.manifest), settings(made.manifest)
     assert [cell.boots for cell in results.every[0].cells] == [[[10.0]]] * len(results.labels)
-    shown = lengths.lengths(Lengths.of(made, results, setting))
+    shown = notes.lengths(Lengths.of(made, results, setting))
     assert shown
     return shown
 
@@ -88,7 +88,7 @@ def test_one_length_leaves_nothing_out(tmp_path: Path) -> None:
     described = recorded({"a": [[[1.0]]], "b": [[[2.0]]]}, collector="exact", is_total=True)
     (setting,) = settings(described)
     results = Results.gather(described)
-    assert lengths.lengths(Lengths.of(Session(tmp_path, described), results, setting)) is None
+    assert notes.lengths(Lengths.of(Session(tmp_path, described), results, setting)) is None
 
 
 def test_samples_of_both_lengths_make_the_error(tmp_path: Path) -> None:

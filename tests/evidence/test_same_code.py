@@ -15,8 +15,8 @@ from synthetic_session import counts_file, exact_session
 from profdiff.evidence.findings import Findings, choose
 from profdiff.evidence.same_code import same_code
 from profdiff.mail import content
-from profdiff.reports.documents import session as document
-from profdiff.reports.text import session as text
+from profdiff.reports import documents
+from profdiff.reports.text.session import render
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 from profdiff.symbolization._native import elf_build_id
@@ -92,10 +92,10 @@ def test_every_form_says_it(browser: Any, tmp_path: Path) -> None:
     found = recorded(tmp_path)
     labels = list(PATCHES)
     expected = [True, True, False, False, False]
-    (told,) = json.loads(document.encode(document.build(found)))["metrics"]
+    (told,) = json.loads(documents.encode(documents.session_document(found)))["metrics"]
     assert [step["same_code"] for step in told["steps"]] == expected
     assert [step["notes"] for step in told["steps"]] == [[SAID] * same for same in expected]
-    lines = text.render(found, Selection(), width=100).splitlines()
+    lines = render(found, Selection(), width=100).splitlines()
     said = [lines[n - 1].split()[0] for n, line in enumerate(lines) if line.strip() == SAID]
     assert said == labels[1:3]
     mail = content.letter(found, content.MailOptions(["profdiff", "mail"])).render().splitlines()
@@ -112,7 +112,7 @@ def test_code_that_was_not_recorded_is_unsure(tmp_path: Path) -> None:
     patches = {label: [KERNEL] for label in list(PATCHES)[:4]}
     found = recorded(tmp_path, patches, without="1-idle")
     assert same_code(found.comparisons[0]) == [None, None, None, True]
-    assert SAID in text.render(found, Selection(), width=100)
+    assert SAID in render(found, Selection(), width=100)
 
 
 def test_only_what_executes_counts(tmp_path: Path) -> None:

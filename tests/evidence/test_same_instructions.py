@@ -10,7 +10,7 @@ from synthetic_experiment import ICOUNT, boots, recorded
 
 from profdiff.evidence.findings import Findings, choose
 from profdiff.evidence.results import Results
-from profdiff.evidence.same_instructions import same_instructions
+from profdiff.evidence.same_code import same_instructions
 from profdiff.reports.text.session import render
 from profdiff.session import manifest as m
 from profdiff.session.facts import Facts

@@ -10,10 +10,10 @@ from synthetic_experiment import ICOUNT, found, recorded
 from profdiff.checks.judging import judge
 from profdiff.evidence.conditions.condition import Condition
 from profdiff.evidence.findings import Findings
+from profdiff.evidence.outside_workload import tick_floor
 from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Estimate, Verdict
-from profdiff.evidence.tick_floor import tick_floor
-from profdiff.reports.csv import experiment as csv_experiment
+from profdiff.reports import csv as reports_csv
 from profdiff.session import manifest as m
 from profdiff.session.points import cells, settings
 from profdiff.views.claims.claim import claim
@@ -174,7 +174,7 @@ def test_per_op_the_floor_is_per_op() -> None:
 def test_scripts_are_told_the_floor(interrupts: int, told: tuple[str, float]) -> None:
     points = [m.Point(cpus=1, ops=100)]
     findings = found(ran([50_000], interrupts, points=points))
-    _, row = csv.DictReader(io.StringIO(csv_experiment.render(findings.results)))
+    _, row = csv.DictReader(io.StringIO(reports_csv.experiment(findings.results)))
     assert float(row["tick_floor"]) == 100 * float(told[0])
     (one,) = experiment(findings).results
     change = one.kernels[1].change

@@ -13,9 +13,9 @@ from synthetic_experiment import ICOUNT, found, recorded
 from profdiff.base.metric import Better
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics import Rule, Side, share
-from profdiff.evidence.time.explained import explained
+from profdiff.evidence.time_split import explained
 from profdiff.mail import content
-from profdiff.reports.documents import session
+from profdiff.reports import documents
 from profdiff.reports.text.session import render
 from profdiff.session import manifest as m
 from profdiff.topics.functions.selection import Selection
@@ -182,7 +182,7 @@ def test_the_mail_says_so_in_its_first_paragraph() -> None:
 
 def test_the_document_has_it_and_its_schema() -> None:
     findings = counted({"base": boots(100.0, 1000.0, 300.0), "new": boots(114.0, 1010.0, 342.0)})
-    data = json.loads(session.encode(session.build(findings)))
+    data = json.loads(documents.encode(documents.session_document(findings)))
     jsonschema.validate(data, json.loads((ROOT / "profdiff/report.schema.json").read_text()))
     (one,) = data["experiment"]["time_splits"]
     assert one["share"]["part"] == pytest.approx(0.0759, abs=1e-4)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profdiff.evidence.time.split import split
+from profdiff.evidence.time_split import split
 
 VALUES = st.floats(1e-3, 1e12)
 

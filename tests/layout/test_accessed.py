@@ -21,8 +21,8 @@ from profdiff.profile.data.type_layout import (
     AccessedType,
     FieldPlace,
     accessed_types,
+    accessed_variables,
 )
-from profdiff.profile.data.variable_layout import accessed_variables
 from profdiff.symbolization.data_accesses import COMPUTED
 
 

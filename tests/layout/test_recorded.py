@@ -15,7 +15,7 @@ from support import ROOT, error_line, profdiff
 
 from profdiff.base import units
 from profdiff.session.suite import Suite, SuiteWorkload
-from profdiff.views.recorded_layout import records
+from profdiff.views import recorded_layout
 
 _BASE: Layout = (
     128,
@@ -55,7 +55,7 @@ def test_the_text(made: Path) -> None:
 
 
 def test_the_schema_is_that_of_the_records() -> None:
-    check_schema(ROOT / "profdiff/recorded-layout.schema.json", records.schema(), "layout")
+    check_schema(ROOT / "profdiff/recorded-layout.schema.json", recorded_layout.schema(), "layout")
 
 
 def test_json_and_csv_have_all(made: Path, tmp_path: Path) -> None:

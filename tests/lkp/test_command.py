@@ -16,7 +16,7 @@ from lkp.robot_mails import MAILS, NAMES
 from support import IMPORTED, ROOT, error_line, need_kernel, profdiff
 
 from profdiff.base import units
-from profdiff.views.lkp import document as views
+from profdiff.views import lkp
 
 LOCK = MAILS / "59faa4da7c.eml"
 
@@ -26,7 +26,7 @@ def said(name: str, *arguments: str | Path) -> str:
 
 
 def test_the_schema_is_that_of_the_records() -> None:
-    check_schema(ROOT / "profdiff/lkp.schema.json", views.schema(), "lkp")
+    check_schema(ROOT / "profdiff/lkp.schema.json", lkp.schema(), "lkp")
 
 
 def test_the_split_is_one_sentence() -> None:

@@ -10,10 +10,10 @@ from lkp.robot_mails import MAILS, NAMES
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.lkp.report import Report
+from profdiff.forms import json as json_form
 from profdiff.mail.thread import ReceivedMail
-from profdiff.reports.lkp import experiment_file, text
-from profdiff.reports.lkp import json as json_form
-from profdiff.views.lkp.document import build
+from profdiff.reports import lkp
+from profdiff.views.lkp import build
 
 
 def shown(data: bytes) -> None:
@@ -24,10 +24,10 @@ def shown(data: bytes) -> None:
     with contextlib.suppress(InputError):
         report = Report.read(mail.value("Subject"), mail.text() or "")
         document = build(report, mail.id or "", mail.value("Subject"), "linux")
-        said = text.render(document, width=80)
+        said = lkp.render_text(document, width=80)
         assert not {c for c in said if not c.isprintable() and c != "\n"}
         json.loads(json_form.render(document))
-        experiment_file.render(document)
+        lkp.render_experiment(document)
 
 
 _MAILS = st.sampled_from([(MAILS / f"{name}.eml").read_bytes() for name in NAMES])

@@ -11,8 +11,7 @@ from lkp import robot_table
 from lkp.robot_mails import MAILS, NAMES, received, report, values
 
 from profdiff.base.errors import InputError
-from profdiff.evidence.lkp.report import Report
-from profdiff.evidence.lkp.table import Table, tables
+from profdiff.evidence.lkp.report import Report, Table, tables
 from profdiff.mail.thread import ReceivedMail
 
 

@@ -25,7 +25,7 @@ from profdiff.session import manifest as m
 from profdiff.session.session import Session
 from profdiff.session.state import State
 from profdiff.views.claims.checklist import Grounds, Item, items
-from profdiff.views.kernels.machine import interleaved
+from profdiff.views.kernels.state import interleaved
 
 COSTS = {"a": 4, "b": 5, "c": 6, "d": 3}
 

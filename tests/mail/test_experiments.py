@@ -14,7 +14,7 @@ from profdiff.session import manifest as m
 from profdiff.session.state import State
 from profdiff.views.claims.checklist import Grounds, Item, items
 from profdiff.views.claims.claim import claim
-from profdiff.views.kernels.machine import machine
+from profdiff.views.kernels.state import machine
 
 ICOUNT = m.Qemu(
     version="QEMU emulator version 7.2.22",

@@ -10,7 +10,7 @@ from support import error_line, profdiff
 from synthetic_joint import example, joint
 
 from profdiff.base import units
-from profdiff.evidence.parts.findings import PartsFindings
+from profdiff.evidence.parts import PartsFindings
 from profdiff.mail import parts as mail
 from profdiff.mail.content import MailOptions
 from profdiff.mail.letter import LINES

@@ -20,14 +20,14 @@ from profdiff.evidence.findings import Findings, choose
 from profdiff.evidence.results import Results
 from profdiff.mail.content import MailOptions, letter
 from profdiff.mail.letter import LINES
-from profdiff.mail.paths import recorded, without_paths
+from profdiff.mail.measured import recorded, without_paths
 from profdiff.mail.reproducer import Reproducer
 from profdiff.mail.tables import WIDTH
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 from profdiff.session.state import State
+from profdiff.views.claims.answers import subsystem
 from profdiff.views.claims.claim import claim
-from profdiff.views.claims.subsystem import subsystem
 
 METRIC = m.Measured("latency", "ns/call", "lower", False, [1.0])
 

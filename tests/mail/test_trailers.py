@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profdiff.base.errors import InputError
-from profdiff.mail.trailers import NAMES, regzbot, trailer
+from profdiff.mail.recipients import NAMES, regzbot, trailer
 
 # From Documentation/process/submitting-patches.rst and handling-regressions.rst.
 GOOD = [

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profdiff.collectors.probe.values import counted, threads
+from profdiff.collectors.probe.entry import counted, threads
 
 # As Documentation/trace/histogram.rst shows such files.
 HIST = """# event histogram

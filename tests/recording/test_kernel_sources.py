@@ -11,7 +11,7 @@ from synthetic import manifest
 from profdiff.base.errors import SessionError
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
-from profdiff.views.kernels.built_from import sentence
+from profdiff.views.kernels.facts import sentence
 
 COMMIT, TREE = "0123456789abcdef" * 2 + "01234567", "fedcba98" * 5
 SOURCE = m.BuiltFrom(

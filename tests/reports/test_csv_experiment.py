@@ -9,8 +9,7 @@ from synthetic_experiment import ICOUNT, boots, recorded
 
 from profdiff.base import units
 from profdiff.evidence.results import Results
-from profdiff.reports.csv import experiment as csv_experiment
-from profdiff.reports.text import experiment as experiment_text
+from profdiff.reports.csv import experiment
 from profdiff.reports.text import session
 from profdiff.session.manifest import Point
 from profdiff.session.points import settings
@@ -21,7 +20,7 @@ SIZES = [Point({"size": "4"}, 1), Point({"size": "400"}, 1)]
 
 def rows(results: Results) -> list[dict[str, str]]:
     """Each with the names of its columns."""
-    return list(csv.DictReader(io.StringIO(csv_experiment.render(results))))
+    return list(csv.DictReader(io.StringIO(experiment(results))))
 
 
 def test_a_row_for_each_point_and_kernel() -> None:
@@ -61,7 +60,7 @@ def test_counts_are_whole_and_per_op() -> None:
 
 def test_the_guests_clock_and_formulas() -> None:
     described = recorded({"base": [[[5.0]]], "new": [[[6.0]]]}, qemu=ICOUNT, name="=1+1")
-    found = csv_experiment.render(Results.gather(described))
+    found = experiment(Results.gather(described))
     assert "instructions (guest clock)" in found
     assert "\n'=1+1,base,5," in found
     assert ",ns," not in found
@@ -71,7 +70,7 @@ def test_ratios() -> None:
     values = {"base": [[[100.0]], [[0.0]]], "new": [[[167.0]], [[5.0]]]}
     described = recorded(values, points=SIZES, qemu=ICOUNT)
     results = Results.gather(described)
-    shown = "\n".join(experiment_text.tables(results, settings(described)[0], 100, ratios=True))
+    shown = "\n".join(session.experiment_tables(results, settings(described)[0], 100, ratios=True))
     header, first, second = shown.splitlines()[1:4]
     assert header.split() == ["size", "base", "new", "ratio", "verdict"]
     assert first.split()[3] == "1.67x"

@@ -11,9 +11,9 @@ from synthetic_joint import POINTS, example, joint, part
 
 from profdiff.commands import annotate, blame, check, mail, report
 from profdiff.commands.recording import _Option
-from profdiff.reports.annotation.forms import FORMS as ANNOTATE_FORMS
-from profdiff.reports.blame.forms import FORMS as BLAME_FORMS
-from profdiff.reports.checks.forms import FORMS as CHECK_FORMS
+from profdiff.reports.command_forms import ANNOTATION_FORMS as ANNOTATE_FORMS
+from profdiff.reports.command_forms import BLAME_FORMS as BLAME_FORMS
+from profdiff.reports.command_forms import CHECK_FORMS as CHECK_FORMS
 from profdiff.reports.form import Form
 from profdiff.reports.forms import FORMS
 from profdiff.session.held import EVERY, TITLES, Held

@@ -30,9 +30,7 @@ from synthetic_experiment import ICOUNT, Values, boots, found, recorded
 from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Level, Rule, level
 from profdiff.reports import charts
-from profdiff.reports.charts import bars, experiment, functions
-from profdiff.reports.charts import ladder as ladder_chart
-from profdiff.reports.charts import sweep as sweep_chart
+from profdiff.reports.charts import bars, experiment
 from profdiff.reports.charts.layout import Caption, plain, wrapped
 from profdiff.session import manifest as m
 from profdiff.session.points import settings
@@ -59,14 +57,14 @@ def swept(factor: float = 1.5, count: int = 9, spread: float = 0.01) -> Values:
 def sweep(described: m.Manifest) -> tuple[str, Figure]:
     evidence = Results.gather(described, RULE)
     with charts.matplotlib_as_ours():
-        caption, figure = sweep_chart.sweep(evidence, evidence.every, [])
+        caption, figure = experiment.sweep(evidence, evidence.every, [])
     return caption.title, figure
 
 
 def ladder(described: m.Manifest) -> tuple[str, Figure]:
     evidence = Results.gather(described, RULE)
     with charts.matplotlib_as_ours():
-        drawn = ladder_chart.ladder(evidence, evidence.at(settings(described)[-1])[0], [])
+        drawn = experiment.ladder(evidence, evidence.at(settings(described)[-1])[0], [])
     assert drawn is not None
     return drawn[0].title, drawn[1]
 
@@ -262,7 +260,7 @@ def test_a_ladder_has_every_boot_in_order_and_the_verdict() -> None:
     assert colours == [
         "#000000",
         bars.LESS.lower(),
-        ladder_chart.NEITHER.lower(),
+        experiment.NEITHER.lower(),
         bars.MORE.lower(),
     ]
 
@@ -439,10 +437,10 @@ def test_a_recorded_session(recorded: Path, tmp_path: Path) -> None:
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=8))
 def test_scales_hold_their_values(values: list[float]) -> None:
     """Ticks too, which are few, and short enough to read."""
-    marks = [sweep_chart.Mark(n, Level(v, v, v, 0.95), [v]) for n, v in enumerate(values, 1)]
+    marks = [experiment.Mark(n, Level(v, v, v, 0.95), [v]) for n, v in enumerate(values, 1)]
     with charts.matplotlib_as_ours():
         caption = Caption("title", ["note"])
-        figure = sweep_chart.draw(caption, [("", {"base": marks})], ("x", "y"), [])
+        figure = experiment.draw_sweep(caption, [("", {"base": marks})], ("x", "y"), [])
     (axes,) = figure.axes
     assert (axes.get_yscale() == "log") == (min(values) > 1e-250 and max(values) < 1e250)
     low, high = axes.get_ylim()
@@ -514,7 +512,7 @@ def test_no_text_of_functions_is_cut_or_stands_in_another(kernels: int) -> None:
 
     comparison = compare({f"{n}{'W' * 60}": rows(n) for n in range(kernels)})
     with charts.matplotlib_as_ours():
-        drawn = list(functions.charts([comparison], None, per_op=None))
+        drawn = list(bars.function_charts([comparison], None, per_op=None))
     for chart in drawn:
         assert overlaps(chart.figure) == []
         assert chart.figure.get_figheight() < 20

@@ -15,7 +15,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Results
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.exports import svg
-from profdiff.reports.exports.flame_layout import FlameLayout
+from profdiff.reports.exports.svg import FlameLayout
 from profdiff.reports.text import session
 from profdiff.session import manifest as m
 from profdiff.session.state import State

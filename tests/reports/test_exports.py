@@ -19,7 +19,8 @@ from synthetic import Row, compare, example, frame
 
 from profdiff.base.errors import InputError
 from profdiff.profile.comparison import Comparison
-from profdiff.reports.exports import firefox, folded_difference, pprof, speedscope, svg
+from profdiff.reports.exports import firefox, pprof, speedscope, svg
+from profdiff.reports.exports.stacks import folded_difference
 
 HOSTILE = ["<img src=x onerror=a>", "</svg>&amp;", "a;b", "x\u202ey\x07", "n" * 10_000, "sp ace"]
 
@@ -226,7 +227,7 @@ def test_a_recording_without_stacks_is_written(tmp_path: Path, form: str) -> Non
 @pytest.mark.parametrize("name", ["example", "hostile", "three"])
 def test_folded_difference_adds_up(name: str) -> None:
     comparison = EVERY[name]
-    files = dict(folded_difference.files(comparison))
+    files = dict(folded_difference(comparison))
     assert list(files) == comparison.labels[1:]
     for kernel, lines in enumerate(files.values(), 1):
         sums = [0, 0]
@@ -245,7 +246,7 @@ def test_flamegraph_pl_takes_the_folded_difference(tmp_path: Path) -> None:
     script = named or shutil.which(packaged)
     if not script:
         pytest.skip("flamegraph.pl is not installed (apt-get install libdevel-nytprof-perl)")
-    ((_, lines),) = folded_difference.files(EVERY["example"])
+    ((_, lines),) = folded_difference(EVERY["example"])
     command = ["perl", script] if script.endswith(".pl") else [script]
     result = subprocess.run(command, input=lines, capture_output=True, check=True)
     picture = result.stdout.decode()

@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from synthetic_experiment import found, recorded
 
-from profdiff.reports.documents import session as document
-from profdiff.reports.text import session as text
+from profdiff.reports import documents
+from profdiff.reports.text import session
 from profdiff.topics.functions.selection import Selection
 
 BOOTS = st.lists(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=2), min_size=1, max_size=4)
@@ -16,8 +16,8 @@ BOOTS = st.lists(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=2), min
 def shown(base: list[list[float]], new: list[list[float]]) -> str:
     """The text, and the JSON as far as it can be written."""
     findings = found(recorded({"base": [base], "new": [new]}))
-    document.encode(document.build(findings))
-    return text.render(findings, Selection(), width=100)
+    documents.encode(documents.session_document(findings))
+    return session.render(findings, Selection(), width=100)
 
 
 @pytest.mark.parametrize(

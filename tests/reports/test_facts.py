@@ -15,8 +15,8 @@ from synthetic import compare, example, findings, manifest
 
 from profdiff.profile import session_facts
 from profdiff.profile.comparison import Comparison
-from profdiff.reports.documents.session import build, encode
-from profdiff.reports.text import session as text
+from profdiff.reports.documents import encode, session_document
+from profdiff.reports.text.session import render
 from profdiff.session import manifest as m
 from profdiff.session.facts import Facts
 from profdiff.session.kernel_config import (
@@ -267,9 +267,9 @@ def test_a_damaged_session_still_has_facts(session: Session) -> None:
 
 def test_reports_say_it(session: Session) -> None:
     comparison = with_facts(compare(example()), session_facts.read(session))
-    shown = text.render(findings([comparison]), Selection(), width=100)
+    shown = render(findings([comparison]), Selection(), width=100)
     assert "\ndifferences: config: 1 option differs (1 relevant: HZ 250 -> 1000)" in shown
-    data = json.loads(encode(build(findings([comparison]))))
+    data = json.loads(encode(session_document(findings([comparison]))))
     schema = json.loads((ROOT / "profdiff/report.schema.json").read_text())
     jsonschema.validate(data, schema)
     facts = data["facts"]
@@ -287,7 +287,7 @@ def test_hostile_values_stay_text() -> None:
         configs=["base", "new"],
         config=[OptionDifference("CONFIG_HZ", {"base": '"\x1b[2J\u202e"', "new": None})],
     )
-    shown = text.render(findings([with_facts(compare(example()), facts)]), Selection(), width=100)
+    shown = render(findings([with_facts(compare(example()), facts)]), Selection(), width=100)
     assert "\x1b" not in shown
     assert "\u202e" not in shown
 

@@ -13,7 +13,7 @@ from support import ROOT, error_line, profdiff
 from synthetic import compare, example, findings, frame
 
 from profdiff.reports.csv import functions
-from profdiff.reports.documents.session import build, encode
+from profdiff.reports.documents import encode, session_document
 from profdiff.topics.functions.selection import Selection
 from profdiff.views import document
 
@@ -44,12 +44,12 @@ def test_documents_are_valid(schema: dict[str, object]) -> None:
         compare(example(), ops=40_000, failed=["new"]),
         compare({"only": example()["base"]}),
     ):
-        data = json.loads(encode(build(findings([comparison]))))
+        data = json.loads(encode(session_document(findings([comparison]))))
         jsonschema.validate(data, schema)
 
 
 def test_a_wrong_document_is_not(schema: dict[str, object]) -> None:
-    data = json.loads(encode(build(findings([compare(example())]))))
+    data = json.loads(encode(session_document(findings([compare(example())]))))
     data["metrics"][0]["functions"][0]["self"]["base"] = 1.5
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(data, schema)
@@ -117,7 +117,7 @@ def test_standard_output_holds_one_form_and_nothing_else(recorded: Path) -> None
 
 def test_csv_holds_everything_unrounded() -> None:
     comparison = compare(example(), ops=40_000)
-    rows = list(csv.DictReader(io.StringIO(functions.render([comparison], Selection()))))
+    rows = list(csv.DictReader(io.StringIO(functions([comparison], Selection()))))
     by_name = {row["name"]: row for row in rows}
     assert by_name["change_pte_range"]["self new"] == "1343600"
     assert by_name["change_pte_range"]["total new"] == "3063600"
@@ -134,7 +134,7 @@ def test_csv_holds_everything_unrounded() -> None:
 )
 def test_csv_sums_to_what_was_asked_for(selection: Selection) -> None:
     comparison = compare(example())
-    rows = list(csv.DictReader(io.StringIO(functions.render([comparison], selection))))
+    rows = list(csv.DictReader(io.StringIO(functions([comparison], selection))))
     for label, total in zip(comparison.labels, comparison.totals(selection.side), strict=True):
         assert sum(int(row[f"self {label}"]) for row in rows) == total
     if selection.side:
@@ -144,5 +144,5 @@ def test_csv_sums_to_what_was_asked_for(selection: Selection) -> None:
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x", "\t=1"])
 def test_csv_holds_no_formula(name: str) -> None:
     rows = [([frame(name)], "f", True, [1])]
-    table = functions.render([compare({"base": rows})], Selection())
+    table = functions([compare({"base": rows})], Selection())
     assert next(csv.DictReader(io.StringIO(table)))["name"] == f"'{name}"

@@ -20,8 +20,8 @@ from profdiff.evidence.conditions.condition import Condition
 from profdiff.forms import text
 from profdiff.forms.csv import tables
 from profdiff.profile.comparison import Comparison
-from profdiff.reports.documents.session import build, encode
-from profdiff.reports.documents.session import without_code as document_without_code
+from profdiff.reports.documents import encode, session_document
+from profdiff.reports.documents import without_code as document_without_code
 from profdiff.shapes.table import Section, Table
 from profdiff.topics.registry import TOPICS
 
@@ -189,7 +189,7 @@ def test_csv_has_all_rows() -> None:
 
 
 def test_the_document_has_it_where_code_is_decoded() -> None:
-    data = json.loads(encode(build(findings([compared()]))))
+    data = json.loads(encode(session_document(findings([compared()]))))
     schema = json.loads((ROOT / "profdiff/report.schema.json").read_text())
     jsonschema.validate(data, schema)
     assert [one["name"] for one in data["sections"]] == ["inventory"]
@@ -202,7 +202,7 @@ def test_the_table_says_what_ran_inlined() -> None:
         "base": [(([PTE, helper], "f", True, [5]), "nop"), (([FLUSH], "g", True, [5]), "nop")],
         "new": [(([frame("helper")], "f", True, [5]), "nop")],
     }
-    (metric,) = json.loads(encode(build(findings([made.compare(rows)]))))["metrics"]
+    (metric,) = json.loads(encode(session_document(findings([made.compare(rows)]))))["metrics"]
     number = [row["name"] for row in metric["functions"]].index("helper")
     code = metric["code"]
     assert [code["copies"][label][number] for label in ("base", "new")] == [1, 0]

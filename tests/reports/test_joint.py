@@ -22,19 +22,17 @@ from synthetic_joint import POINTS, example, joint, part
 
 from profdiff.base import units
 from profdiff.base.errors import SessionError
-from profdiff.evidence.parts.findings import PartsFindings
-from profdiff.evidence.parts.results import PartsResults
+from profdiff.evidence.parts import PartsFindings, PartsResults
 from profdiff.evidence.results import Results
 from profdiff.forms.numbers import Numbers
-from profdiff.reports.csv import parts as parts_csv
-from profdiff.reports.documents import parts as parts_document
-from profdiff.reports.documents import session as report_document
-from profdiff.reports.text.parts import report
+from profdiff.reports import csv as reports_csv
+from profdiff.reports import documents
+from profdiff.reports.text import parts as text_parts
 from profdiff.session import manifest as m
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
 from profdiff.topics.functions.selection import Selection
-from profdiff.views.parts import document
+from profdiff.views.parts import results as parts_results
 from profdiff.views.parts.claim import parts_claim
 from profdiff.views.parts.functions import JointFunction, PartRest, parts_functions
 from profdiff.views.parts.results import JointChange, JointTable, PartChange, changes, grids
@@ -58,7 +56,7 @@ def findings(folder: Path) -> PartsFindings:
 
 def text(findings: PartsFindings, width: int = 100, **options: Any) -> str:
     """The report."""
-    return report.render(findings, Selection(top=20), width=width, **options)
+    return text_parts.render(findings, Selection(top=20), width=width, **options)
 
 
 def test_the_claim_and_the_trade_off(findings: PartsFindings) -> None:
@@ -261,7 +259,7 @@ def test_what_is_not_certain_is_said() -> None:
     assert "(unsure) on x86_64" in claim.sentence
     (grid,) = grids(both, both.settings[0], NAMES)
     # Where verdicts are no formality, no width leaves them out.
-    lines = [line for block in report.draw(grid, 60) for line in block.lines]
+    lines = [line for block in text_parts.draw(grid, 60) for line in block.lines]
     assert any("verdict" in line for line in lines)
     assert any("unsure" in line for line in lines)
 
@@ -317,7 +315,7 @@ def test_what_an_architecture_does_not_have_is_no_zero(findings: PartsFindings) 
     assert flush.split() == ["+22.00", "+55.0%", "11.5%", ABSENT, ABSENT, ABSENT, "flush"]
     (main,) = [line for line in lines if line.endswith("main (work)")]
     assert main.split()[:6] == ["0", "0%", "0.0%", "0", "0%", "0.0%"]
-    rows = list(csv.DictReader(io.StringIO(parts_csv.functions(findings, Selection()))))
+    rows = list(csv.DictReader(io.StringIO(reports_csv.parts_functions(findings, Selection()))))
     (row,) = [row for row in rows if row["name"] == "flush"]
     assert row["self arm64 base"] == row["delta arm64 new"] == ""
     assert (row["self x86_64 base"], row["delta x86_64 new"]) == ("40000", "22000")
@@ -362,7 +360,7 @@ def test_a_kernel_alone_has_values_and_no_change(tmp_path: Path) -> None:
     assert text(both).startswith("workload: ./work 1 (1,000 ops")
     assert "\nx86_64: base (6.0.0" in text(both)
     assert "minus" not in text(both)
-    json.loads(report_document.encode(parts_document.build(both)))
+    json.loads(documents.encode(documents.joint_document(both)))
 
 
 def test_namesakes_are_told_apart_by_their_files(tmp_path: Path) -> None:
@@ -392,7 +390,7 @@ def test_a_part_that_was_not_recorded_is_said(tmp_path: Path) -> None:
     (small,) = [line for line in lines if line.startswith("4 ")]
     assert small.split()[-3:] == [ABSENT] * 3
     assert not any("report" in line and line.endswith("arm64") for line in lines)
-    assert report.summary(Parts.open(tmp_path / "S"), 100)[0].startswith("The change")
+    assert text_parts.summary(Parts.open(tmp_path / "S"), 100)[0].startswith("The change")
 
 
 def test_a_part_without_a_point_is_said(tmp_path: Path) -> None:
@@ -409,7 +407,7 @@ def test_a_part_without_a_point_is_said(tmp_path: Path) -> None:
 
 def test_nothing_recorded_is_one_line(tmp_path: Path) -> None:
     made = Parts.create(tmp_path / "S", NAMES, ["profdiff", "record"])
-    assert report.summary(made, 100) == []
+    assert text_parts.summary(made, 100) == []
     assert "finish the recording" in error_line(profdiff("report", made.folder, status=2))
 
 
@@ -436,7 +434,7 @@ def test_a_point_that_a_session_has_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_schema_is_that_of_the_records() -> None:
-    check_schema(ROOT / "profdiff/joint-report.schema.json", document.schema(), "reports")
+    check_schema(ROOT / "profdiff/joint-report.schema.json", parts_results.schema(), "reports")
 
 
 def test_the_document_is_valid_and_holds_the_parts(folder: Path, tmp_path: Path) -> None:
@@ -458,7 +456,7 @@ def test_the_document_is_valid_and_holds_the_parts(folder: Path, tmp_path: Path)
 
 
 def test_the_summary_is_the_sentences_and_the_table(folder: Path) -> None:
-    said = report.summary(Parts.open(folder), 100)
+    said = text_parts.summary(Parts.open(folder), 100)
     assert said[0].startswith("The same change: +97.0% on x86_64, +33.0% on arm64")
     assert any(line.startswith("64 ") for line in said)
     assert not any("change_pte_range" in line for line in said)
@@ -516,6 +514,6 @@ def test_every_field_is_documented() -> None:
     section = written.partition("profdiff.joint-report/2`\nSchema")[2].partition("\n## ")[0]
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     named = [name.strip(" `").removesuffix("[]") for row in rows for name in row.split(", ")]
-    assert named == list(document.JointDocument.__struct_fields__)
+    assert named == list(parts_results.JointDocument.__struct_fields__)
     for record in (JointChange, PartChange, JointTable, JointFunction, PartRest):
         assert all(f"`{name}" in section for name in record.__struct_fields__), record

@@ -17,25 +17,22 @@ from support import ROOT, error_line, profdiff
 from synthetic import compare, frame
 from synthetic_joint import by_compiler, joint
 
-from profdiff.evidence.parts.findings import PartsFindings
+from profdiff.evidence.parts import PartsFindings
 from profdiff.mail import parts as mail
 from profdiff.mail.content import MailOptions
 from profdiff.profile.function_identity import match
-from profdiff.reports import charts
-from profdiff.reports.csv import parts as parts_csv
-from profdiff.reports.documents import parts as parts_document
-from profdiff.reports.documents import session as document
+from profdiff.reports import charts, documents
+from profdiff.reports import csv as reports_csv
 from profdiff.reports.page import parts as parts_page
 from profdiff.reports.page import points
-from profdiff.reports.text.parts import report
+from profdiff.reports.text.parts import render
 from profdiff.session import manifest as m
 from profdiff.session.held import COMPILER
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
 from profdiff.topics.functions.selection import Selection
-from profdiff.views.parts.function_claim import function_sentences
-from profdiff.views.parts.functions import parts_functions
-from profdiff.views.parts.verdicts import extents, verdicts
+from profdiff.views.parts.claim import function_sentences
+from profdiff.views.parts.functions import extents, parts_functions, verdicts
 
 NAMES = ["gcc-12", "gcc-14", "clang-19"]
 EXPECTED = {
@@ -205,7 +202,7 @@ def test_one_compiler_alone_has_no_verdict(tmp_path: Path) -> None:
     assert told is not None
     assert told.extents == []
     assert not any(one.verdicts for one in told.rows)
-    text = report.render(found, Selection(), width=100)
+    text = render(found, Selection(), width=100)
     assert text.startswith("The change under one compiler alone")
     assert "changed under" not in text
     assert "gcc-14: not recorded yet" in text
@@ -223,7 +220,7 @@ def test_what_was_not_measured_is_named(tmp_path: Path) -> None:
     functions = parts_functions(found, Selection())
     assert functions is not None
     assert [one.unmeasured for one in functions.extents] == [["clang-19"]]
-    text = " ".join(report.render(found, Selection(), width=120).split())
+    text = " ".join(render(found, Selection(), width=120).split())
     assert "Under all measured compilers: " in text
     assert "Not measured under clang-19." in text
     assert "Under all compilers" not in text
@@ -236,11 +233,11 @@ def test_architectures_have_no_verdicts(tmp_path: Path) -> None:
     told = parts_functions(found, Selection())
     assert told is not None
     assert told.extents == []
-    assert "changed under" not in report.render(found, Selection(), width=200)
+    assert "changed under" not in render(found, Selection(), width=200)
 
 
 def test_the_text(findings: PartsFindings) -> None:
-    text = report.render(findings, Selection(top=20), width=140)
+    text = render(findings, Selection(top=20), width=140)
     lines = text.splitlines()
     assert lines[0].startswith(
         "The same change: +86.7% under gcc-12, +69.0% under gcc-14, +67.8% under clang-19"
@@ -253,23 +250,23 @@ def test_the_text(findings: PartsFindings) -> None:
     assert "architecture" not in text
     folder = findings.recording.folder
     assert f"  profdiff report {folder}/clang-19" in lines
-    assert max(map(len, report.render(findings, Selection(), width=75).splitlines())) <= max(
+    assert max(map(len, render(findings, Selection(), width=75).splitlines())) <= max(
         75, len(f"  profdiff report {folder}/clang-19")
     )
 
 
 def test_json_and_csv_say_the_same(findings: PartsFindings) -> None:
-    data = json.loads(document.encode(parts_document.build(findings)))
+    data = json.loads(documents.encode(documents.joint_document(findings)))
     jsonschema.validate(data, json.loads((ROOT / "profdiff/joint-report.schema.json").read_text()))
     assert (data["kind"], data["names"]) == ("compiler", NAMES)
     by_json = {
         row["name"]: (row["verdicts"]["new"]["extent"], row["verdicts"]["new"]["under"])
         for row in data["functions"]["rows"]
     }
-    table = list(csv.DictReader(io.StringIO(parts_csv.functions(findings, Selection()))))
+    table = list(csv.DictReader(io.StringIO(reports_csv.parts_functions(findings, Selection()))))
     by_csv = {row["name"]: (row["extent new"], row["under new"].split()) for row in table}
     assert by_json == by_csv == EXPECTED
-    experiment = csv.DictReader(io.StringIO(parts_csv.experiment(findings)))
+    experiment = csv.DictReader(io.StringIO(reports_csv.parts_experiment(findings)))
     assert {row["compiler"] for row in experiment} == set(NAMES)
 
 
@@ -283,7 +280,7 @@ def test_the_page_and_the_charts(findings: PartsFindings, tmp_path: Path) -> Non
     assert {row[0]: row[-1] for row in table.rows}["flush"] == "mostly gcc-12"
     part = findings.parts["clang-19"]
     small, large = points.part_points(
-        part, document.build(part), [], COMPILER, "clang-19", own=False
+        part, documents.session_document(part), [], COMPILER, "clang-19", own=False
     )
     assert small.at == "compiler=clang-19,folio_kib=4"
     assert large.title == "clang-19, folio_kib 64"

@@ -18,9 +18,9 @@ from support import need_program
 
 from profdiff.base import units
 from profdiff.evidence.conditions.condition import Condition, Judgement, MeasuredChange
-from profdiff.reports.checks import github_summary, junit
-from profdiff.views import judgements as told
-from profdiff.views.judgements import notes, sentence
+from profdiff.reports import checks
+from profdiff.views.rows import judgements as rows_judgements
+from profdiff.views.rows.judgements import notes, sentence
 
 TEXTS = st.text(max_size=30) | st.text(
     "|\\`*_[]()<>&#!~\"' @wexampl.com:/$\n\x00\x1b\ufffe", max_size=30
@@ -73,7 +73,7 @@ def test_sentences() -> None:
 
 @given(JUDGEMENTS)
 def test_junitparser_reads_what_was_judged(judgements: list[Judgement]) -> None:
-    suites = JUnitXml.fromstring(junit.render(judgements).decode())
+    suites = JUnitXml.fromstring(checks.render_junit(judgements).decode())
     assert suites.tests == len(judgements)
     found = []
     for suite in suites:
@@ -111,7 +111,7 @@ def test_jenkins_schema_accepts_it(tmp_path: Path) -> None:
     )
     for number, judgements in enumerate(([], example(), [*example(), hostile])):
         file = tmp_path / f"{number}.xml"
-        file.write_bytes(junit.render(judgements))
+        file.write_bytes(checks.render_junit(judgements))
         command = [xmllint, "--noout", "--schema", os.environ["JUNIT_XSD"], str(file)]
         assert subprocess.run(command, capture_output=True, check=False).returncode == 0
 
@@ -137,7 +137,7 @@ class Cells(HTMLParser):
 
 @given(JUDGEMENTS)
 def test_markdown_shows_what_was_judged_and_nothing_else(judgements: list[Judgement]) -> None:
-    text = github_summary.render(judgements).decode()
+    text = checks.render_github_summary(judgements).decode()
     page = MarkdownIt("gfm-like", {"linkify": False}).render(text)
     read = Cells(page)
     structure = {"h3", "p", "table", "thead", "tbody", "tr", "th", "td", "strong", "code"}
@@ -158,19 +158,19 @@ def test_markdown_shows_what_was_judged_and_nothing_else(judgements: list[Judgem
 
 
 def test_failing_conditions_come_first() -> None:
-    lines = github_summary.render(example()[::-1]).decode().splitlines()
+    lines = checks.render_github_summary(example()[::-1]).decode().splitlines()
     assert lines[2] == "fails: 1, inconclusive: 1, passes: 1"
     assert [line.split("|")[1].strip() for line in lines[6:]] == [
         "**fails**",
         "inconclusive",
         "passes",
     ]
-    assert "nothing judged" in github_summary.render([]).decode()
+    assert "nothing judged" in checks.render_github_summary([]).decode()
 
 
 @given(st.integers(0, 10**14), st.integers(1, 10**6))
 def test_a_count_that_was_divided_by_ops_is_whole_again(count: int, ops: int) -> None:
-    assert told.number(count / ops * ops) == f"{count:,}"
-    assert told.number(14_841_363 / 40_000 * 40_000) == "14,841,363"
-    assert told.number(27.5) == "27.50"
-    assert told.number(0.001) == "0.00100"
+    assert rows_judgements.number(count / ops * ops) == f"{count:,}"
+    assert rows_judgements.number(14_841_363 / 40_000 * 40_000) == "14,841,363"
+    assert rows_judgements.number(27.5) == "27.50"
+    assert rows_judgements.number(0.001) == "0.00100"

@@ -15,9 +15,8 @@ from synthetic import compare, frame
 from synthetic_code import START, annotation, instruction, large, shown
 
 from profdiff.evidence.findings import Findings
-from profdiff.reports.page import code as page_code
 from profdiff.reports.page import html
-from profdiff.reports.page.packed_code import CONTEXT, packed
+from profdiff.reports.page.code import CONTEXT, MOST, ROOM, ROOM_OF_ONE, packed_code, page_code
 from profdiff.reports.page.records import EmbeddedCode, FunctionCode
 from profdiff.views.annotation.records import Annotation, Row
 
@@ -53,7 +52,7 @@ def unpacked(made: FunctionCode, label: str) -> list[tuple[int, str, int]]:
 
 @given(annotations())
 def test_every_executed_row_is_kept_and_the_others_are_counted(code: Annotation) -> None:
-    made = packed(code)
+    made = packed_code(code)
     for label in LABELS:
         rows = unpacked(made, label)
         assert sum(count for *_, count in rows) == code.self[label]
@@ -76,7 +75,7 @@ def test_every_executed_row_is_kept_and_the_others_are_counted(code: Annotation)
 def test_only_rows_near_executed_ones_are_kept(executed: list[bool]) -> None:
     code = annotation([instruction(START + 4 * n, {"base": n}) for n in map(int, executed)])
     near = [n for n in range(len(executed)) if any(executed[max(0, n - CONTEXT) : n + CONTEXT + 1])]
-    assert len(packed(code).place) == len(near)
+    assert len(packed_code(code).place) == len(near)
 
 
 def test_jumps_lead_to_rows_of_their_own_kernel() -> None:
@@ -86,7 +85,7 @@ def test_jumps_lead_to_rows_of_their_own_kernel() -> None:
         instruction(START + 8, {"base": 1}, "jmp elsewhere", target=START + 0x9999),
         instruction(START + 0x1004, {"new": 1}, "ret", other=0),
     ]
-    made = packed(annotation(rows))
+    made = packed_code(annotation(rows))
     assert made.kernels["base"].target == [-1, 0, -1, -1]
     assert made.kernels["new"].target == [-1, 0, -1, -1]
 
@@ -94,7 +93,7 @@ def test_jumps_lead_to_rows_of_their_own_kernel() -> None:
 def test_a_branch_that_is_untold_on_a_kernel_is_not_one_that_never_jumped() -> None:
     counts = {"base": 10, "new": 10}
     rows = [instruction(START, counts, "je work", taken={"new": 0}), instruction(START + 4, counts)]
-    made = packed(annotation(rows))
+    made = packed_code(annotation(rows))
     assert made.kernels["base"].taken == [-1, -1]
     assert made.kernels["new"].taken == [0, -1]
 
@@ -110,14 +109,14 @@ def test_many_functions_with_code_are_one_megabyte() -> None:
     with shown(dict.fromkeys(names, large(60))):
         page = html.render(findings)
     found = re.findall(r'<script id="code-0-(\d+)" type="application/octet-stream">(.*?)<', page)
-    assert len(found) == page_code.MOST == 200
+    assert len(found) == MOST == 200
     assert len(page) <= 1_000_000
     # Those that differ most.
     functions = findings.comparisons[0].functions
     held = {functions[int(row)].name for row, _ in found}
     assert held == set(names[100:])
     code = json.loads(gzip.decompress(base64.b64decode(found[0][1])))
-    assert code == msgspec.to_builtins(packed(large(60)))
+    assert code == msgspec.to_builtins(packed_code(large(60)))
 
 
 @pytest.mark.slow
@@ -127,8 +126,8 @@ def test_code_that_is_too_large_is_left_out() -> None:
     findings = Findings.of_recordings([compare({"base": rows, "new": rows})])
     codes = {name: large(1500) for name in names} | {"huge": large(12_000)}
     with shown(codes):
-        found = page_code.page_code(findings)
-    assert 500_000 < len(found.elements) <= page_code.ROOM
+        found = page_code(findings)
+    assert 500_000 < len(found.elements) <= ROOM
     (held,) = found.held.functions
     functions = findings.comparisons[0].functions
     assert [functions[row].name for row in held] == names[1 : len(held) + 1]
@@ -139,14 +138,14 @@ def test_a_page_without_code_says_why() -> None:
     rows = [([frame("work")], "work", True, [1])]
     findings = Findings.of_recordings([compare({"base": rows, "new": rows})])
     with shown("no bytes were recorded"):
-        found = page_code.page_code(findings)
+        found = page_code(findings)
     assert found == (EmbeddedCode(functions=[[]], why="no bytes were recorded"), "")
 
 
 def test_the_document_says_what_the_page_holds() -> None:
     told = (ROOT / "docs/report.md").read_text()
-    room, of_one = page_code.ROOM // 1000, page_code.ROOM_OF_ONE // 1000
-    assert f"the code of the {page_code.MOST} functions" in told
+    room, of_one = ROOM // 1000, ROOM_OF_ONE // 1000
+    assert f"the code of the {MOST} functions" in told
     assert f"as far as {room} kB allow ({of_one} kB for one function)" in told
     assert f"Up to {MOST_LANES} beside each other" in told
     assert {1: "one", 2: "two", 3: "three"}[CONTEXT] + " instructions before and after" in told

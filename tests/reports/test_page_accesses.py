@@ -15,13 +15,10 @@ from support import ROOT
 from synthetic_code import START, annotation, instruction, shown
 from synthetic_session import exact_session
 
-from profdiff.evidence.findings import Findings
-from profdiff.evidence.one_setting import LazyFindings
-from profdiff.reports.page import accesses as page_accesses
-from profdiff.reports.page import html, packed_accesses
+from profdiff.evidence.findings import Findings, LazyFindings
+from profdiff.reports.page import accesses, html
 from profdiff.session.session import Session
-from profdiff.views.annotation.access import Access
-from profdiff.views.annotation.records import Annotation
+from profdiff.views.annotation.records import Access, Annotation
 
 OPS = 10
 BOTH, STORES = frozenset({LOAD, STORE}), frozenset({STORE})
@@ -301,10 +298,10 @@ def test_a_page_holds_what_changed_most(browser: Any, tmp_path: Path) -> None:
         for label, factor in (("base", 1), ("new", 3))
     }
     found = findings(tmp_path, many)
-    held = page_accesses.page_accesses(found)
+    held = accesses.page_accesses(found)
     assert held.held is not None
-    assert held.held.held["field"] == page_accesses.MOST < held.held.all["field"] == 1500
-    assert len(held.elements) <= page_accesses.ROOM
+    assert held.held.held["field"] == accesses.MOST < held.held.all["field"] == 1500
+    assert len(held.elements) <= accesses.ROOM
     page = opened_page(browser, tmp_path, found)
     assert len(rows(page)) == 15
     assert rows(page)[0][0] == "vma.field_1499 load"
@@ -316,22 +313,22 @@ def test_a_page_holds_what_changed_most(browser: Any, tmp_path: Path) -> None:
 
 def test_a_page_without_room_holds_fewer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = findings(tmp_path)
-    whole = len(page_accesses.page_accesses(found).elements)
-    monkeypatch.setattr(page_accesses, "MOST", 8)
-    monkeypatch.setattr(page_accesses, "ROOM", whole - 100)
-    less = page_accesses.page_accesses(found)
+    whole = len(accesses.page_accesses(found).elements)
+    monkeypatch.setattr(accesses, "MOST", 8)
+    monkeypatch.setattr(accesses, "ROOM", whole - 100)
+    less = accesses.page_accesses(found)
     assert less.held is not None and less.held.held["field"] < less.held.all["field"]
     assert len(less.elements) <= whole - 100
-    monkeypatch.setattr(page_accesses, "ROOM", 100)
-    assert page_accesses.page_accesses(found) == (None, "", {})
+    monkeypatch.setattr(accesses, "ROOM", 100)
+    assert accesses.page_accesses(found) == (None, "", {})
     assert 'id="held-accesses"' not in html.render(found)
 
 
 def test_the_bounds_are_those_of_the_document() -> None:
     told = (ROOT / "docs/types.md").read_text()
-    most, parts = page_accesses.MOST, packed_accesses.PARTS
+    most, parts = accesses.MOST, accesses.PARTS
     assert f"holds the {most} rows of data that changed most and {most // 2} of the stack" in told
-    assert f"each with {parts} functions, in at most {page_accesses.ROOM // 1000} kB" in told
+    assert f"each with {parts} functions, in at most {accesses.ROOM // 1000} kB" in told
 
 
 def test_names_of_strangers_are_text(browser: Any, tmp_path: Path) -> None:

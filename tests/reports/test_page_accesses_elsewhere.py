@@ -12,7 +12,7 @@ from reports.test_page_points import at_point, others
 from synthetic_joint import joint
 
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.parts.findings import PartsFindings
+from profdiff.evidence.parts import PartsFindings
 from profdiff.reports.page import accesses
 from profdiff.session.parts import Parts
 

@@ -207,7 +207,7 @@ def test_hostile_and_long_names_in_graphs(browser: Any, tmp_path: Path) -> None:
 def test_facts_and_charts_are_shown_if_there(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encode, build = html.session.encode, html.session.build
+    encode, build = html.documents.encode, html.documents.session_document
     svg = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><script>x</script></svg>"
     facts = {
         **json.loads(encode(build(findings([compare(call_stacks())]))))["facts"],
@@ -218,7 +218,9 @@ def test_facts_and_charts_are_shown_if_there(
     }
     told = msgspec.convert(facts, Facts)
     monkeypatch.setattr(
-        html.session, "build", lambda found: msgspec.structs.replace(build(found), facts=told)
+        html.documents,
+        "session_document",
+        lambda found: msgspec.structs.replace(build(found), facts=told),
     )
     chart = {"title": "Runs", "about": "functions", "svg": svg}
     monkeypatch.setattr(html.charts, "figures", lambda all_: [chart])

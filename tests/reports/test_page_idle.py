@@ -8,12 +8,11 @@ from browsed_page import opened
 from synthetic import compare, example
 
 from profdiff.evidence.findings import Findings
-from profdiff.reports.documents import session
+from profdiff.reports import documents
 from profdiff.reports.page import html
 from profdiff.reports.page.records import page_of
 from profdiff.shapes.table import Section
-from profdiff.topics.idle.measure import Idled, IdlePath
-from profdiff.topics.idle.shapes import tables
+from profdiff.topics.idle import Idled, IdlePath, tables
 
 OPS = 20
 WAITS = ["do_syscall_64", "__x64_sys_membarrier", "synchronize_rcu", "wait_for_completion"]
@@ -32,7 +31,7 @@ PATHS = [
 
 
 def test_waits_and_their_paths(browser: Any, tmp_path: Path) -> None:
-    shown = session.build(Findings.of_recordings([compare(example(), ops=OPS)]))
+    shown = documents.session_document(Findings.of_recordings([compare(example(), ops=OPS)]))
     idle = Section(name="idle", title="Idle", tables=tables(IDLED, PATHS, OPS))
     file = tmp_path / "report.html"
     file.write_text(html.page(page_of(msgspec.structs.replace(shown, sections=[idle])), ""))

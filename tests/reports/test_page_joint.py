@@ -12,8 +12,8 @@ from support import page_data, profdiff
 from synthetic_experiment import boots, recorded
 from synthetic_joint import POINTS, example, joint, part
 
-from profdiff.evidence.parts.findings import PartsFindings
-from profdiff.reports.documents import session as document
+from profdiff.evidence.parts import PartsFindings
+from profdiff.reports import documents
 from profdiff.reports.page import parts as parts_page
 from profdiff.session import manifest as m
 from profdiff.session import points as session_points
@@ -121,7 +121,7 @@ def test_each_architecture_is_its_own_report(folder: Path, tmp_path: Path) -> No
     shown = findings(folder, "folio_kib=64")
     data = json.loads(page_data(written(shown, tmp_path)))
     for name in NAMES:
-        whole = json.loads(document.encode(document.build(shown.parts[name])))
+        whole = json.loads(documents.encode(documents.session_document(shown.parts[name])))
         held = {**data, **data["parts"].get(name, {})}
         for member in ("answers", "metrics", "stacks", "facts", "kernels", "runs", "experiment"):
             assert held[member] == whole[member], (name, member)

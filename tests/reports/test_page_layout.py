@@ -8,7 +8,7 @@ from browsed_page import Page, call_stacks, counted_calls, opened
 from made_atlas import session
 from synthetic import compare, example
 
-from profdiff.reports.atlas import site
+from profdiff.reports import atlas
 from profdiff.views.shown_command import shown_command
 
 HEIGHT = "id => document.getElementById(id).getBoundingClientRect()"
@@ -116,7 +116,7 @@ def test_nothing_is_cut_on_paper(browser: Any, tmp_path: Path, media: str) -> No
 def test_labels_of_a_line_stand_above_it(browser: Any, tmp_path: Path) -> None:
     counts = {f"6.{n}": {"f": 100 + 90 * (n % 2)} for n in range(9)}
     made = session(tmp_path / "w.profdiff", counts)
-    site.write(tmp_path / "site", [made.folder], 0.05, lambda line: None)
+    atlas.write(tmp_path / "site", [made.folder], 0.05, lambda line: None)
     with opened(browser, tmp_path / "site/cells/w.html") as page:
         boxes = page.eval_on_selector_all(
             ".said", "all => all.map(one => one.getBoundingClientRect().toJSON())"

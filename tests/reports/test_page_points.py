@@ -18,7 +18,7 @@ from tars import unpack_session
 from profdiff.base.metric import INSTRUCTIONS
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.lengths import Fixed, Lengths
-from profdiff.reports.documents import session as document
+from profdiff.reports import documents
 from profdiff.reports.page import points as page_points
 from profdiff.session import manifest as m
 from profdiff.session import points as session_points
@@ -64,7 +64,7 @@ def others(*sizes: str) -> Iterator[Findings]:
 
 def made(findings: Findings, elsewhere: Iterator[Findings]) -> list[dict[str, Any]]:
     """The points of a page."""
-    return page_points.page_points(findings, document.build(findings), elsewhere)
+    return page_points.page_points(findings, documents.session_document(findings), elsewhere)
 
 
 def test_a_point_has_what_is_otherwise_there() -> None:
@@ -74,9 +74,9 @@ def test_a_point_has_what_is_otherwise_there() -> None:
     assert [one.own for one in points] == [False, False, False, True]
     assert [one.holds for one in points] == ["stacks"] * 4
     assert points[3].report == {}
-    usual = document.build(own)
+    usual = documents.session_document(own)
     for size, point in zip(SIZES[:3], points, strict=False):
-        whole = document.build(at_point(size))
+        whole = documents.session_document(at_point(size))
         report = point.report
         assert report["metrics"][0]["totals"] == whole.metrics[0].totals
         assert report["answers"] == whole.answers

@@ -8,27 +8,26 @@ from browsed_page import HOSTILE, opened
 from synthetic import compare, example
 
 from profdiff.collectors.exact.probes import Values
-from profdiff.collectors.probe.named import Probe
+from profdiff.collectors.probe.entry import ProbedVariable
 from profdiff.evidence.findings import Findings
-from profdiff.reports.documents import session
+from profdiff.reports import documents
 from profdiff.reports.page import html
 from profdiff.reports.page.records import page_of
 from profdiff.shapes.table import Section
-from profdiff.topics.probes.measure import Probed
-from profdiff.topics.probes.shapes import table
+from profdiff.topics.probes import Probed, table
 
 READ = Probed(
-    Probe("ksys_read", "return"),
+    ProbedVariable("ksys_read", "return"),
     {
         "base": Values(places=1, calls=40, unread=0, counts={8: 40}, others=0),
         "new": Values(places=2, calls=60, unread=10, counts={-11: 10, 8: 40}, others=0),
     },
 )
-ABSENT = Probed(Probe(HOSTILE[0], "x"), {"base": Values(0, 0, 0, {}, 0)})
+ABSENT = Probed(ProbedVariable(HOSTILE[0], "x"), {"base": Values(0, 0, 0, {}, 0)})
 
 
 def test_histograms_stand_side_by_side(browser: Any, tmp_path: Path) -> None:
-    shown = session.build(Findings.of_recordings([compare(example())]))
+    shown = documents.session_document(Findings.of_recordings([compare(example())]))
     file = tmp_path / "report.html"
     shapes = [table(number, probed, None) for number, probed in enumerate((READ, ABSENT))]
     section = Section(name="probes", title="Probes", tables=shapes)
@@ -59,7 +58,7 @@ def test_histograms_stand_side_by_side(browser: Any, tmp_path: Path) -> None:
 
 
 def test_without_probes_nothing_is_said(browser: Any, tmp_path: Path) -> None:
-    shown = session.build(Findings.of_recordings([compare(example())]))
+    shown = documents.session_document(Findings.of_recordings([compare(example())]))
     file = tmp_path / "report.html"
     file.write_text(html.page(page_of(shown), ""))
     with opened(browser, file) as page:

@@ -12,7 +12,7 @@ from synthetic import compare, findings
 from synthetic_experiment import boots, found, recorded
 
 from profdiff.reports import charts
-from profdiff.reports.page import chart_scheme
+from profdiff.reports.page import html
 from profdiff.session import manifest as m
 
 GROUNDS = {"light": (255, 255, 255), "dark": (21, 23, 26)}
@@ -63,13 +63,13 @@ def test_every_colour_of_a_chart_can_be_seen_on_dark_ground() -> None:
         one.lower() for chart in drawn for one in re.findall(r"#[0-9a-fA-F]{6}\b", chart["svg"])
     }
     assert {"#ffffff", "#000000", "#0072b2", "#d55e00"} <= colours
-    ground = chart_scheme.DARK["#ffffff"]
+    ground = html.DARK["#ffffff"]
     for colour in colours - {"#ffffff", "#dddddd", "#bbbbbb"}:
-        shown = chart_scheme.DARK.get(colour, colour)
+        shown = html.DARK.get(colour, colour)
         # What is no text is to have 3 (WCAG 2.2, 1.4.11).
         assert contrast(shown, ground) >= (4.5 if colour == "#000000" else 3), colour
     for chart in drawn:
-        styled = chart_scheme.with_scheme(chart["svg"])
+        styled = html._svg_with_scheme(chart["svg"])
         assert (
             styled.replace(re.findall(r"<style>@media.*?</style>", styled)[0], "") == chart["svg"]
         )

@@ -20,13 +20,13 @@ from synthetic_session import exact_session
 from profdiff.evidence.findings import Findings, choose
 from profdiff.evidence.results import Results
 from profdiff.mail import content
+from profdiff.reports import documents
 from profdiff.reports.csv import experiment, functions
-from profdiff.reports.documents import session as document
-from profdiff.reports.text import session as text
+from profdiff.reports.text.session import render
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 from profdiff.topics.functions.selection import Selection
-from profdiff.views.profile.steps import steps
+from profdiff.views.profile import steps
 
 NAMES = ["alpha", "beta", "gamma", "delta", "epsilon"]
 _COUNTS = st.dictionaries(st.sampled_from(NAMES), st.integers(1, 10**6), min_size=1)
@@ -68,7 +68,7 @@ def test_two_kernels_have_no_steps_of_their_own() -> None:
 
 
 def test_the_text_has_steps_sources_and_holes(found: Findings) -> None:
-    lines = text.render(found, Selection(top=20), width=100).splitlines()
+    lines = render(found, Selection(top=20), width=100).splitlines()
     start = next(n for n, line in enumerate(lines) if "each kernel against the one before" in line)
     assert [line.split() for line in lines[start + 1 : start + 8]] == [
         ["kernel", "before", "after", "delta", "change", "function"],
@@ -110,7 +110,7 @@ def test_a_long_ladder_has_one_short_head(tmp_path: Path, patches: int) -> None:
         for run in session.manifest.runs
     ]
     session.save(m.replace(session.manifest, runs=runs))
-    lines = text.render(findings(session), Selection(), width=100).splitlines()
+    lines = render(findings(session), Selection(), width=100).splitlines()
     head = lines[: lines.index("")]
     said = sum(any(line.startswith(f"{label} ") for line in head) for label in labels)
     if patches == 2:
@@ -121,12 +121,12 @@ def test_a_long_ladder_has_one_short_head(tmp_path: Path, patches: int) -> None:
     assert len(head) <= 4
     assert f"{counts[-1]:,} instead of 65,000" in " ".join(head)
     # Of one half of the machine, nothing says so shortly: each kernel has its sentence.
-    one = text.render(findings(session), Selection(side="kernel"), width=100)
+    one = render(findings(session), Selection(side="kernel"), width=100)
     assert f"{labels[-1]} executes " in one
 
 
 def test_the_json_has_steps_sources_and_holes(found: Findings) -> None:
-    told = json.loads(document.encode(document.build(found)))
+    told = json.loads(documents.encode(documents.session_document(found)))
     assert told["holes"] == [{"label": "2-broken", "spec": "git:/src/linux@2", "reason": HOLE}]
     assert [kernel["label"] for kernel in told["kernels"]] == list(COUNTS)
     assert told["without_result"] == []
@@ -145,7 +145,7 @@ def test_the_json_has_steps_sources_and_holes(found: Findings) -> None:
 
 
 def test_the_csv_has_steps(found: Findings) -> None:
-    told = list(csv.DictReader(io.StringIO(functions.render(found.comparisons, Selection()))))
+    told = list(csv.DictReader(io.StringIO(functions(found.comparisons, Selection()))))
     assert "step 1-hoist" not in told[0]  # its delta is that
     for row in told:
         before = int(row["self 1-hoist"])
@@ -154,7 +154,7 @@ def test_the_csv_has_steps(found: Findings) -> None:
 
 
 def test_the_experiments_csv_names_what_was_not_built(found: Findings) -> None:
-    told = list(csv.DictReader(io.StringIO(experiment.render(found.results))))
+    told = list(csv.DictReader(io.StringIO(experiment(found.results))))
     assert [row["kernel"] for row in told] == ["base", "1-hoist", "3-helper", "2-broken"]
     assert [row["not_built"] for row in told] == ["", "", "", HOLE]
     assert told[-1]["value"] == ""

@@ -3,8 +3,8 @@
 from goldens import check_schema
 from support import ROOT
 
-from profdiff.views.suite import records
+from profdiff.views import suite
 
 
 def test_the_schema_is_that_of_the_records() -> None:
-    check_schema(ROOT / "profdiff/suite-report.schema.json", records.schema(), "reports")
+    check_schema(ROOT / "profdiff/suite-report.schema.json", suite.schema(), "reports")

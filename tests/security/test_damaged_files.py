@@ -20,10 +20,10 @@ from tars import unpack_session
 from profdiff.api.suite import open_recording
 from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors.records import DAMAGED
-from profdiff.evidence.one_setting import LazyFindings
+from profdiff.evidence.findings import LazyFindings
 from profdiff.profile.kept import keep
 from profdiff.recording.merge import merge
-from profdiff.reports.documents import session as document
+from profdiff.reports import documents
 from profdiff.session.session import Session
 
 FILES = {
@@ -54,7 +54,9 @@ def small(tmp_path: Path) -> Path:
 def numbers(folder: Path) -> tuple[dict[str, Any], list[str], list[str]]:
     """What a report's JSON has of numbers; what it says beside them; and what is to be said."""
     session = Session.open(folder)
-    told = json.loads(document.encode(document.build(LazyFindings.of(session).findings)))
+    told = json.loads(
+        documents.encode(documents.session_document(LazyFindings.of(session).findings))
+    )
     return {name: told[name] for name in NUMBERS if name in told}, told["evidence"], session.damaged
 
 

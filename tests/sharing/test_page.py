@@ -17,8 +17,7 @@ from support import ROOT
 from synthetic import compare, frame
 from synthetic_session import exact_session
 
-from profdiff.evidence.findings import Findings
-from profdiff.evidence.one_setting import LazyFindings
+from profdiff.evidence.findings import Findings, LazyFindings
 from profdiff.reports.page import html
 from profdiff.reports.page import sharing as page_sharing
 from profdiff.reports.page.sharing_records import LineField

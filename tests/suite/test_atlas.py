@@ -14,9 +14,9 @@ from support import ROOT, error_line, profdiff
 from synthetic import Row, frame
 from synthetic_states import varied
 
-from profdiff.evidence.atlas.release_order import release_key
-from profdiff.reports.atlas import site as atlas_site
-from profdiff.reports.documents import suite as suite_document
+from profdiff.evidence.atlas import release_key
+from profdiff.reports import suite_document
+from profdiff.reports.atlas import write
 from profdiff.reports.page.site import cell_path, up
 from profdiff.session import bisection as b
 from profdiff.session import manifest as m
@@ -29,7 +29,7 @@ OLD, MID, NEW = "6.1.170", "6.12.95", "7.3.4"
 
 
 def made(tmp_path: Path, *folders: Path) -> Atlas:
-    return atlas_site.write(tmp_path / "site", folders, 0.05, lambda line: None)
+    return write(tmp_path / "site", folders, 0.05, lambda line: None)
 
 
 def shown(browser: Any, file: Path) -> str:

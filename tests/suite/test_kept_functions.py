@@ -22,9 +22,8 @@ from profdiff.commands.record import conclude
 from profdiff.evidence.conditions.condition import Condition
 from profdiff.profile import runs
 from profdiff.profile.kept import keep
-from profdiff.profile.kept_functions import FunctionCounts, KeptFunctions
+from profdiff.profile.kept_functions import FunctionCounts, KeptFunctions, SelfCounts
 from profdiff.profile.recordings import Recordings
-from profdiff.profile.self_counts import SelfCounts
 from profdiff.session import manifest as m
 from profdiff.session.points import settings
 from profdiff.session.session import Session

@@ -10,13 +10,13 @@ from support import profdiff
 from synthetic_shared import Values, shared_suite
 
 from profdiff.recording.schedule import has_states
-from profdiff.reports.atlas import site as atlas_site
-from profdiff.reports.csv import suite as suite_csv
-from profdiff.reports.documents import suite as suite_document
-from profdiff.reports.text.suite import report
-from profdiff.reports.text.suite.rows import rows
+from profdiff.reports import csv as reports_csv
+from profdiff.reports import suite_document
+from profdiff.reports.atlas import write
+from profdiff.reports.text.suite import render
+from profdiff.reports.text.suite_rows import rows
 from profdiff.session.suite import Suite
-from profdiff.views.suite.records import SuiteDocument
+from profdiff.views.suite import SuiteDocument
 
 OLD, NEW = "6.12.95", "7.3.4"
 CELLS: dict[str, Values] = {
@@ -83,7 +83,7 @@ def test_rows_are_of_transfers_first(document: SuiteDocument) -> None:
 
 
 def test_the_text_has_both_side_by_side(document: SuiteDocument) -> None:
-    text = report.render(document, "shared.profdiff", width=100, top=20)
+    text = render(document, "shared.profdiff", width=100, top=20)
     lines = text.splitlines()
     table = lines.index("cells that changed by at least 5%, lines per op")
     words = [word for word in lines[table + 1].split() if word.strip("-")]
@@ -96,7 +96,7 @@ def test_the_text_has_both_side_by_side(document: SuiteDocument) -> None:
         "pipe": ["2.00", "0.00", "vanished", "2.00", "0.00", "vanished"],
         "fstat": ["1.00", "1.00", "0%", "2.01", "1.00", "-50.2%"],
     }
-    narrow = report.render(document, "shared.profdiff", width=60, top=20).splitlines()
+    narrow = render(document, "shared.profdiff", width=60, top=20).splitlines()
     assert max(map(len, narrow)) <= 60
     assert any("misses" in line for line in narrow)
 
@@ -104,7 +104,7 @@ def test_the_text_has_both_side_by_side(document: SuiteDocument) -> None:
 def test_csv_has_a_row_for_each_metric(document: SuiteDocument) -> None:
     found = {
         (row["cell"], row["metric"], row["kernel"]): row
-        for row in csv.DictReader(io.StringIO(suite_csv.render(document)))
+        for row in csv.DictReader(io.StringIO(reports_csv.suite(document)))
     }
     assert len(found) == 6 * 2 * 2
     one = found["fstat", "coherence-misses", NEW]
@@ -126,7 +126,7 @@ def test_an_atlas_has_a_series_of_each_metric(suite: Suite, tmp_path: Path) -> N
     }
     shared_suite(tmp_path / "older.profdiff", older)
     folders = [suite.folder, tmp_path / "older.profdiff"]
-    atlas = atlas_site.write(tmp_path / "site", folders, 0.05, lambda line: None)
+    atlas = write(tmp_path / "site", folders, 0.05, lambda line: None)
     transfers, misses = atlas.series
     assert atlas.remarks == []
     assert (transfers.metric, misses.metric) == ("transfers", "coherence-misses")

@@ -8,7 +8,7 @@ import pytest
 
 from profdiff.base import atomic
 from profdiff.base.errors import InputError
-from profdiff.reports.page.site_folder import MARKER, site_folder
+from profdiff.reports.page.site import MARKER, site_folder
 
 
 def made(target: Path, *names: str, content: str = "new") -> None:

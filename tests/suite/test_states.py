@@ -12,15 +12,14 @@ from support import profdiff
 from synthetic import Row, frame
 from synthetic_states import OPS, varied
 
-from profdiff.reports.csv import suite as suite_csv
-from profdiff.reports.documents import suite as suite_document
-from profdiff.reports.page import suite as suite_page
-from profdiff.reports.text.suite import report
+from profdiff.reports import csv as reports_csv
+from profdiff.reports import suite_document
+from profdiff.reports.page.suite import render
+from profdiff.reports.text import suite as text_suite
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload
-from profdiff.views.suite import records as v
-from profdiff.views.suite.records import SuiteDocument
+from profdiff.views.suite import SuiteDocument, SuiteSummary
 
 COMMAND = ["profdiff", "record", "--suite", "s", "-o", "S", "--kernel", "base=x"]
 
@@ -79,7 +78,7 @@ def test_a_cell_that_depends(document: SuiteDocument) -> None:
 
 
 def test_the_text_has_a_table_of_its_own(document: SuiteDocument) -> None:
-    lines = report.render(document, "S", width=100, top=20).splitlines()
+    lines = text_suite.render(document, "S", width=100, top=20).splitlines()
     first, apart = (
         next(n for n, line in enumerate(lines) if line.startswith(what))
         for what in ("cells that changed", "cells whose change depends on state")
@@ -93,7 +92,7 @@ def test_the_text_has_a_table_of_its_own(document: SuiteDocument) -> None:
 
 
 def test_csv(document: SuiteDocument) -> None:
-    found = csv.DictReader(io.StringIO(suite_csv.render(document)))
+    found = csv.DictReader(io.StringIO(reports_csv.suite(document)))
     rows = {row["cell"]: row for row in found if row["kernel"] == "new"}
     mmap = rows["mmap"]
     assert (mmap["verdict"], mmap["states"], mmap["low"], mmap["differs"]) == (
@@ -150,7 +149,7 @@ def test_a_cell_counts_by_its_lowest_state(lowest: Path) -> None:
         document.sentence
     )
     assert document.functions[0].name == "walk" and document.functions[0].up["new"] == 2
-    lines = report.render(document, "S", width=120, top=20).splitlines()
+    lines = text_suite.render(document, "S", width=120, top=20).splitlines()
     text = "\n".join(lines)
     assert "the kernel alone" not in text
     first, apart = text.split("cells whose change depends on state: ")
@@ -187,14 +186,14 @@ def _depending() -> SuiteDocument:
     )
     calm = replace(change, verdict="exact", depends=False, states=1, delta=0, relative=0.0)
     cells[at] = replace(cells[at], name="mmap-beside/4k", changes={"mid": calm, "new": change})
-    summaries: list[v.SuiteSummary] = [replace(one, depend=1) for one in shown.summaries]
+    summaries: list[SuiteSummary] = [replace(one, depend=1) for one in shown.summaries]
     return replace(shown, cells=cells, summaries=summaries)
 
 
 def test_the_page_has_them_under_their_own_heading(browser: Any, tmp_path: Path) -> None:
     shown = _depending()
     file = tmp_path / "suite.html"
-    file.write_text(suite_page.render(shown, ((cell, None) for cell in shown.cells)))
+    file.write_text(render(shown, ((cell, None) for cell in shown.cells)))
     page = browser.new_page(viewport={"width": 1300, "height": 900})
     page.goto(file.as_uri())
     page.wait_for_selector("html[data-ready]")

@@ -18,14 +18,13 @@ from made_suite import suite
 from synthetic import compare, example
 
 from profdiff.evidence.findings import Findings
-from profdiff.reports.documents import session
-from profdiff.reports.page import html, packed_cell
-from profdiff.reports.page import site as suite_site
-from profdiff.reports.page import suite as suite_page
-from profdiff.reports.page.packed_cell import Packer
-from profdiff.reports.page.site import CellFiles
+from profdiff.reports import documents
+from profdiff.reports.page import html
+from profdiff.reports.page import suite as page_suite
+from profdiff.reports.page.site import CellFiles, write
+from profdiff.reports.page.suite import Packer, plain_report, render
 from profdiff.views.document import Document
-from profdiff.views.suite.records import SuiteCell, SuiteDocument
+from profdiff.views.suite import SuiteCell, SuiteDocument
 
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 REPORTS = (example(), call_stacks())
@@ -43,7 +42,7 @@ def report(number: int, name: str = "") -> Document:
             ]
             for label, kernel in rows.items()
         }
-    return session.build(Findings.of_recordings([compare(rows, ops=100)]))
+    return documents.session_document(Findings.of_recordings([compare(rows, ops=100)]))
 
 
 Made = TypeVar("Made")
@@ -60,7 +59,7 @@ def cells(
 
 def rendered(shown: SuiteDocument, name: str = "") -> str:
     """The page."""
-    return suite_page.render(shown, cells(shown, lambda _, one: suite_page.built(one), name))
+    return render(shown, cells(shown, lambda _, one: plain_report(one), name))
 
 
 class Opened:
@@ -263,7 +262,7 @@ def test_hostile_texts_are_texts(browser: Any, tmp_path: Path) -> None:
     assert "owned" not in opened.page.title().partition(":")[0]
     assert opened.page.locator("img").count() == 0
     opened.close()
-    suite_site.write(tmp_path / "site", shown, cells(shown, CellFiles.of, HOSTILE[0]))
+    write(tmp_path / "site", shown, cells(shown, CellFiles.of, HOSTILE[0]))
     for name in ("index", "cells/mmap/anon,4k"):
         opened = Opened(browser, (tmp_path / f"site/{name}.html").as_uri())
         assert opened.page.title() != "owned"
@@ -291,7 +290,7 @@ def test_a_site_works_from_files_and_from_a_server(browser: Any, tmp_path: Path,
     shown = suite()
     shown = msgspec.structs.replace(shown, cells=shown.cells[:4])
     site = tmp_path / "a site#1"
-    suite_site.write(site, shown, cells(shown, CellFiles.of))
+    write(site, shown, cells(shown, CellFiles.of))
     with served(site) if way == "server" else contextlib.nullcontext(site.as_uri()) as top:
         opened = Opened(browser, f"{top}/index.html")
         opened.page.click("text=mmap/anon,64k")
@@ -303,7 +302,7 @@ def test_a_site_works_from_files_and_from_a_server(browser: Any, tmp_path: Path,
         assert opened.page.url == f"{top}/index.html"
         opened.close()
     beside = json.loads((site / "cells/mmap/anon,64k.json").read_text())
-    assert beside == json.loads(session.encode(report(1)))
+    assert beside == json.loads(documents.encode(report(1)))
     assert json.loads((site / "index.json").read_text())["schema"] == shown.schema
 
 
@@ -311,9 +310,7 @@ def test_a_packed_report_is_the_same_unpacked(browser: Any, one_file: str) -> No
     """All but code and results, which a page shows nothing of."""
     packer = Packer()
     shown = [report(0), report(1), report(0)]
-    packed = [
-        json.loads(gzip.decompress(packer.pack(suite_page.built(one)) or b"")) for one in shown
-    ]
+    packed = [json.loads(gzip.decompress(packer.pack(plain_report(one)) or b"")) for one in shown]
     page = browser.new_page()
     script = html.joined_modules("suite").partition("\nasync function startSuite")[0]
     page.add_script_tag(content=f"{script};globalThis.unpackedCell = unpackedCell")
@@ -322,7 +319,7 @@ def test_a_packed_report_is_the_same_unpacked(browser: Any, one_file: str) -> No
             "([cell, shared]) => unpackedCell(cell, shared)",
             [text, msgspec.to_builtins(packer.shared)],
         )
-        wanted = json.loads(session.encode(one))
+        wanted = json.loads(documents.encode(one))
         wanted["experiment"]["results"] = []
         for metric in wanted["metrics"]:
             metric |= {"code": None}
@@ -331,20 +328,20 @@ def test_a_packed_report_is_the_same_unpacked(browser: Any, one_file: str) -> No
 
 
 def test_what_has_no_room_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = len(Packer().pack(suite_page.built(report(1))) or b"")
+    whole = len(Packer().pack(plain_report(report(1))) or b"")
     sizes = {}
     for room in (100_000, 0):
-        monkeypatch.setattr(packed_cell, "ROOM", room)
-        sizes[room] = Packer().pack(suite_page.built(report(1)))
+        monkeypatch.setattr(page_suite, "ROOM", room)
+        sizes[room] = Packer().pack(plain_report(report(1)))
     assert sizes[0] is None
     assert len(sizes[100_000] or b"") == whole
 
 
 @pytest.mark.slow
 def test_all_cells_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed_cell, "ROOM_OF_ALL", 40_000)
+    monkeypatch.setattr(page_suite, "ROOM_OF_ALL", 40_000)
     packer = Packer(1000)
-    made = [packer.pack(suite_page.built(report(1))) for _ in range(1000)]
+    made = [packer.pack(plain_report(report(1))) for _ in range(1000)]
     assert sum(len(one) for one in made if one) <= 40_000
     assert None in made
 
@@ -352,7 +349,7 @@ def test_all_cells_together_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_suite_of_one_kernel(browser: Any, tmp_path: Path) -> None:
     shown = suite(["base"])
     file = tmp_path / "suite.html"
-    file.write_text(suite_page.render(shown, ((cell, None) for cell in shown.cells)))
+    file.write_text(render(shown, ((cell, None) for cell in shown.cells)))
     opened = Opened(browser, file.as_uri())
     assert opened.page.inner_text("#suite-sentence") == "One kernel: base."
     assert opened.page.is_hidden("#over")

@@ -22,18 +22,17 @@ from synthetic_suite import ABSENT, large_suite
 from profdiff.base.errors import InputError, SessionError
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Results
-from profdiff.evidence.suite.results import SuiteResults
-from profdiff.reports.csv import suite as suite_csv
-from profdiff.reports.documents import suite as suite_document
-from profdiff.reports.text.suite import report
-from profdiff.reports.text.suite.rows import rows
+from profdiff.evidence.suite import SuiteResults
+from profdiff.reports import csv as reports_csv
+from profdiff.reports import suite_document
+from profdiff.reports.text.suite import render
+from profdiff.reports.text.suite_rows import rows
 from profdiff.session import manifest as m
 from profdiff.session.points import settings
 from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload, located
-from profdiff.views.suite.making import reproduce
-from profdiff.views.suite.records import SuiteCell, SuiteDocument
-from profdiff.views.suite.threshold import parsed
+from profdiff.views.suite import SuiteCell, SuiteDocument, parsed
+from profdiff.views.suite_making import reproduce
 
 COMMAND = ["profdiff", "record", "--suite", "s", "--only", "m*", "-o", "S", "--kernel", "base=x"]
 
@@ -132,7 +131,7 @@ def test_functions_are_added_up_over_cells(document: SuiteDocument) -> None:
 
 
 def test_the_text_sorts_increases_before_decreases(document: SuiteDocument) -> None:
-    text = report.render(document, "S", width=100, top=20)
+    text = render(document, "S", width=100, top=20)
     lines = text.splitlines()
     assert lines[0].startswith("6.1.0 against 6.0.0: 1 of 3 cells")
     more = next(n for n, line in enumerate(lines) if line.startswith("mprotect/4 "))
@@ -143,13 +142,13 @@ def test_the_text_sorts_increases_before_decreases(document: SuiteDocument) -> N
     assert "not there on new: io: io_uring_setup (ENOSYS)" in lines
     assert lines[-1] == "one cell:  profdiff report S --cell mprotect/4"
     assert all(len(line) <= 100 for line in lines)
-    user = report.render(document, "S", width=100, top=20, side="user")
+    user = render(document, "S", width=100, top=20, side="user")
     assert "functions over all cells" in text
     assert "functions over all cells\n" not in user
 
 
 def test_top_says_what_it_leaves_out(document: SuiteDocument) -> None:
-    text = report.render(document, "S", width=100, top=0)
+    text = render(document, "S", width=100, top=0)
     assert "not shown: 1 that cost more, 1 that cost less (--top 1)" in text
     assert "\nmprotect/4 " not in text
 
@@ -165,7 +164,7 @@ def test_a_threshold_decides_what_is_relevant(folder: Path) -> None:
 
 
 def test_csv_has_a_row_for_each_cell_and_kernel(document: SuiteDocument) -> None:
-    read = list(csv.DictReader(io.StringIO(suite_csv.render(document))))
+    read = list(csv.DictReader(io.StringIO(reports_csv.suite(document))))
     assert len(read) == len(document.cells) * 2
     for row in read:
         cell = _cell(document, row["cell"])
@@ -323,7 +322,7 @@ def test_the_command_that_records_a_cell_alone() -> None:
 
 def test_many_kernels_are_shown_as_the_base_and_the_last(tmp_path: Path) -> None:
     document = suite_document.build(large_suite(tmp_path / "S", 60, 21, 2, functions=20))
-    text = report.render(document, "S", width=100, top=3)
+    text = render(document, "S", width=100, top=3)
     said = "60 kernels; the cells below are those that changed on the last one; of all: --csv"
     assert said in text and "v0059" in text
     assert "v0030" not in text

@@ -6,11 +6,11 @@ from pathlib import Path
 from synthetic import Row, frame
 from synthetic_joint import part
 
-from profdiff.reports.documents import suite as suite_document
-from profdiff.reports.text.suite import report
+from profdiff.reports import suite_document
+from profdiff.reports.text.suite import render
 from profdiff.session import manifest as m
 from profdiff.session.suite import Suite, SuiteWorkload
-from profdiff.views.suite.records import SuiteDocument
+from profdiff.views.suite import SuiteDocument
 
 
 def row(name: str, *counts: int) -> Row:
@@ -74,7 +74,7 @@ def test_of_unsure_cells_nothing_is_claimed(tmp_path: Path) -> None:
     assert document.cells[0].changes["new"].verdict == "unsure"
     told = "6.1.0 against 6.0.0: 0 of 1 cell cost at least 5% more, 0 at least 5% less"
     assert document.sentence == told and not document.functions
-    text = report.render(document, "S", width=100, top=3)
+    text = render(document, "S", width=100, top=3)
     assert "1 cell may have changed: nobody can tell (unsure)" in text
     assert "by less than" not in text
 

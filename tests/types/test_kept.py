@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from support import profdiff
 
 from profdiff.base.errors import SessionError
-from profdiff.evidence.one_setting import LazyFindings
+from profdiff.evidence.findings import LazyFindings
 from profdiff.profile.code.classes import instruction_classes
 from profdiff.profile.data.table import DataTable
 from profdiff.session.session import Session

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from made_accesses import LOAD, STORE, Site, accesses, cells, row_of, table
 from synthetic import KERNEL_BASE
 
-from profdiff.profile.data.naming import Names
-from profdiff.profile.data.pairing import By, rows
+from profdiff.profile.data.cells import By, rows
+from profdiff.profile.data.table import Names
 from profdiff.symbolization import data_accesses as known
 
 BOTH = frozenset({LOAD, STORE})

@@ -16,7 +16,7 @@ from synthetic_session import exact_session
 from tables import rows, tables
 
 from profdiff.base import units
-from profdiff.profile.data import naming
+from profdiff.profile.data.table import WORDS
 from profdiff.symbolization import data_accesses as known
 from profdiff.symbolization.data_accesses import REASONS
 
@@ -224,5 +224,5 @@ def test_parts_and_suites_say_what_to_type(tmp_path: Path) -> None:
 
 
 def test_every_kind_and_reason_has_words() -> None:
-    assert {*REASONS} - {""} <= naming.WORDS.keys()
-    assert {"spill", "canary", "push", "call"} <= naming.WORDS.keys()
+    assert {*REASONS} - {""} <= WORDS.keys()
+    assert {"spill", "canary", "push", "call"} <= WORDS.keys()

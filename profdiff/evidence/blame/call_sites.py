@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.collectors.recorded import CallTree
-from profdiff.evidence.blame.attribution import BlamedPart, Place
-from profdiff.evidence.blame.executed import Functions
+from profdiff.evidence.blame.attribution import BlamedPart, Functions, Place
 from profdiff.profile.picked_counts import PickedCounts
 
 # For executed instructions without registers and addresses.
@@ -72,7 +71,9 @@ class CallSites:
         place = np.repeat(np.arange(len(chains)), np.diff(start))
         # What has no function has a frame that stands for that.
         at = np.arange(len(place)) - start[place] + found.offsets.astype(np.int64)[place]
-        numbers = np.array([functions.number(kernel, one) for one in found.functions], np.int64)
+        numbers = np.array(
+            [functions.number(kernel, function) for function in found.functions], np.int64
+        )
         names = sorted(set(commits.values()))
         known = {name: number for number, name in enumerate(names)}
         named = zip(chains.frame_file.tolist(), chains.frame_line.tolist(), strict=True)

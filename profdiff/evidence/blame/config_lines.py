@@ -37,7 +37,7 @@ def option_of(
     ``makefiles``: those of the new one."""
     base, label = comparison.labels[0], comparison.labels[kernel]
     pairs = (one.between(base, label) for one in comparison.facts.config)
-    differing = {one.option: one for one in pairs if one}
+    differing = {pair.option: pair for pair in pairs if pair}
 
     @cache
     def around(file: str) -> list[tuple[int, list[Condition]]]:

@@ -6,8 +6,7 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from profdiff.evidence.blame.attribution import LineOrigins, Place
-from profdiff.evidence.blame.executed import Line
+from profdiff.evidence.blame.attribution import Line, LineOrigins, Place
 from profdiff.profile.addresses import Addresses
 from profdiff.sources.repository import Repository, SameLines, Trace
 from profdiff.sources.sources import declares

@@ -1,14 +1,51 @@
-"""Functions that vanished and new ones that may be the same, renamed or moved: a suggestion."""
+"""Functions that vanished and new ones that may be the same, renamed or moved: a suggestion, by
+their code without what differs from build to build."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from operator import add
 from typing import Any, NamedTuple, TypeVar
 
-from profdiff.evidence.blame.attribution import Place
-from profdiff.evidence.blame.executed import Line
+import numpy as np
+from numpy.typing import NDArray
+
+from profdiff.collectors.architecture import X86_64
+from profdiff.evidence.blame.attribution import Functions, Line, Place, executed
+from profdiff.profile.addresses import Addresses
+from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import Function
+from profdiff.profile.picked_counts import PickedCounts
+from profdiff.symbolization._native import disassemble
+
+# The offset in 0x2e(r64); an array's scale stays.
+_OFFSET = re.compile(r"-?0x[0-9a-f]+(?=\()")
+
+
+def shapes(
+    comparison: Comparison,
+    kernel: int,
+    addresses: Addresses,
+    rows: NDArray[np.int64] | slice = slice(None),
+) -> list[str]:
+    """The shape of the instruction that ran at each address of a kernel, "" where its bytes were
+    not seen. ``rows``: only at these."""
+    label = comparison.labels[kernel]
+    emulators = (run.qemu for run in comparison.runs if run.kernel == label and run.qemu)
+    # Recordings of before 0.3 do not say it: they are all of this one.
+    names = [emulator.architecture for emulator in emulators if emulator.architecture] or [
+        X86_64.name
+    ]
+    where, code = addresses.places.address[rows], addresses.executed[rows]
+    seen = np.flatnonzero(code[:, 0])
+    decoded = disassemble(names[0], where[seen], np.ascontiguousarray(code[seen]))
+    texts = [_OFFSET.sub("", text) for text in decoded.strings]
+    found = [""] * len(where)
+    for row, shape in zip(seen.tolist(), decoded.shape.tolist(), strict=True):
+        found[row] = texts[shape]
+    return found
+
 
 LEAST = 0.6
 """How much of two functions must be alike."""
@@ -18,7 +55,7 @@ _FEW = 8
 _UNLIKE, _MUCH = 0.4, 0.85
 # Names are near that have so much in common of their words (two at least), or of their letters.
 _WORDS, _LETTERS = 0.6, 0.8
-_MOST = 400
+_MAX_PAIRS = 400
 # The fewest letters of a line that tell something: a brace or a return does not.
 _SAYING = 8
 
@@ -111,7 +148,7 @@ def _most(lines: Mapping[int, Sequence[Line]], others: Mapping[int, Sequence[Lin
         for one, own in lines.items()
         if one not in others
     }
-    return sorted(sums, key=lambda one: (-sums[one], one))[:_MOST]
+    return sorted(sums, key=lambda one: (-sums[one], one))[:_MAX_PAIRS]
 
 
 class _Features(NamedTuple):
@@ -173,3 +210,47 @@ def _dice(one: Counter[_What], other: Counter[_What]) -> float:
     """Sørensen and Dice's coefficient of two multisets."""
     whole = one.total() + other.total()
     return 2 * (one & other).total() / whole if whole else 0.0
+
+
+# For each kernel, so many functions that executed most: annotate is not to wait for the others.
+_MAX_FUNCTIONS = 150
+
+
+class RenamedCode:
+    """Between any two kernels of a comparison; each two are compared once."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self._comparison = comparison
+        self._found: dict[tuple[int, int], dict[int, int]] = {}
+
+    def of(
+        self, row: int, base: int, kernel: int, counts: tuple[Sequence[PickedCounts], ...]
+    ) -> int | None:
+        """The function that ``row`` may be on the other one of two kernels, None where there is
+        none. ``counts``: of the two. Samples tell nothing, because they miss what is rare."""
+        if not self._comparison.metric.exact or any(len(count) != 1 for count in counts):
+            return None
+        ((first,), (second,)) = counts
+        own = first.function == row, second.function == row
+        if own[0].any() == own[1].any():
+            return None
+        if (base, kernel) not in self._found:
+            self._found[base, kernel] = self._pairs((base, first), (kernel, second))
+        return self._found[base, kernel].get(row)
+
+    def _pairs(self, *sides: tuple[int, PickedCounts]) -> dict[int, int]:
+        functions = Functions(self._comparison)
+        alone = np.setxor1d(sides[0][1].function, sides[1][1].function)
+        alone = alone[alone >= 0]
+        lines = []
+        for number, one in sides:
+            own = np.isin(one.function, alone)
+            sums = np.bincount(one.function[own], one.count[own])
+            most = np.argsort(-sums, kind="stable")[:_MAX_FUNCTIONS]
+            rows = np.flatnonzero(np.isin(one.function, most[sums[most] > 0]))
+            said = shapes(self._comparison, number, one.addresses, rows)
+            lines.append(executed(one, number, functions, said, rows))
+        found = renamed(lines[0], lines[1], functions.every, {}, ({}, {}))
+        return {
+            a: b for one in found for a, b in ((one.vanished, one.new), (one.new, one.vanished))
+        }

@@ -13,6 +13,7 @@ from profdiff.base.metric import INSTRUCTIONS
 from profdiff.evidence.conditions.condition import TOO_FEW, Condition, MeasuredChange
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.iterations import Iterated, of_picked
+from profdiff.evidence.outside_workload import above_ticks
 from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Estimate, Rule, Verdict, estimate
 from profdiff.evidence.statistics.samples import (
@@ -20,7 +21,6 @@ from profdiff.evidence.statistics.samples import (
     difference_interval,
     relative_interval,
 )
-from profdiff.evidence.tick_floor import above_ticks
 from profdiff.profile.comparison import Comparison
 from profdiff.session import points
 

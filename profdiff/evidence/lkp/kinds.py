@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from profdiff.evidence.lkp.report import Case
+from profdiff.evidence.lkp.report import Case, Row
 from profdiff.evidence.lkp.slowdown import Slowdown
-from profdiff.evidence.lkp.table import Row
 
 Kind = Literal["instructions", "lock", "lines", "waiting", "mixed", "unknown"]
 

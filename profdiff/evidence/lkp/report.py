@@ -1,12 +1,202 @@
-"""A mail of the 0-day robot: which commit it reports, on which tests, with which tables."""
+"""A mail of the 0-day robot: which commit it reports, on which tests, with which tables. These are
+comparisons in the layout of https://github.com/intel/lkp-tests, lib/compare.rb: heads of the
+commits, a rule, and a row for each metric that changed.
 
+The text is a stranger's: lines, rows, columns and names are bounded, and what does not read as a
+row is passed over."""
+
+import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal
 
 from profdiff.base.errors import InputError
-from profdiff.evidence.lkp.table import MAX_LINES, Row, Table, tables, unquoted
+
+MAX_LINES, MAX_COLUMNS = 100_000, 16
+_MAX_TABLES, _MAX_ROWS = 32, 20_000
+_LONGEST_LINE, _LONGEST_NAME, _LONGEST_TEXT = 2_000, 300, 200
+_RULE = re.compile(r"-{10,}(?: +-{10,})+ *")
+_NUMBER = r"-?\d{1,20}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?"
+# Where a mail says a wrong charset, another character stands for the sign (±).
+_VALUE = re.compile(rf" *({_NUMBER})(?: *[^\s\d.%+-] *(\d{{1,9}})%)?(?=\s)")
+_ROW_CHANGE = re.compile(r" +([+-]\d{1,20}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?)(%?)(?=\s)")
+_FAILED = re.compile(r" *(\d{0,9}):(\d{1,9})(?=\s)")
+_REPRODUCED = re.compile(r" +-?\d{1,9}%(?=\s)")
+_NAME = re.compile(r" +(\S.*)")
+_QUOTED = re.compile(r"^(?:> ?)+")
+_TABLE_COMMIT = re.compile(r"\s+([\w.+/-]{2,80})(?: +\((.*)\))?\s*")
+# What a deviation is at most where none is printed (lkp-tests prints those above 2%).
+UNPRINTED = 0.02
+
+
+@dataclass(frozen=True)
+class Mean:
+    """``spread``: the standard deviation of the runs as a fraction of their mean, None where it is
+    not printed."""
+
+    value: float
+    spread: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """``means``: of each column, the base's first; ``changes``: as printed, of each column but the
+    base's, percent or, ``in_points``, differences of percentages."""
+
+    metric: str
+    means: Sequence[Mean]
+    changes: Sequence[float]
+    in_points: bool
+
+
+@dataclass(frozen=True)
+class Failures:
+    """``failed`` of ``runs``, of each column."""
+
+    name: str
+    failed: Sequence[int]
+    runs: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Revision:
+    """A column's commit as its table names it: a hash or a tag, and its subject, "" for none."""
+
+    name: str
+    subject: str = ""
+
+
+@dataclass
+class Table:
+    """``parameters``: the test's, by name; ``heads``: what stands above the columns, hashes cut to
+    their width; ``revisions``: the same commits with their subjects, empty where they are not
+    told."""
+
+    parameters: Mapping[str, str]
+    heads: Sequence[str]
+    revisions: Sequence[Revision]
+    rows: dict[str, Row] = field(default_factory=dict)
+    failures: list[Failures] = field(default_factory=list)
+
+
+def tables(lines: Sequence[str]) -> list[Table]:
+    """Those in a mail's lines, with at least a row each, in its order."""
+    found: list[Table] = []
+    lines = lines[:MAX_LINES]
+    for number, line in enumerate(lines):
+        if len(found) == _MAX_TABLES:
+            break
+        if not number or len(line) > _LONGEST_LINE or not _RULE.fullmatch(line.rstrip()):
+            continue
+        heads = lines[number - 1].split()
+        # Some tables rule the column of changes, too.
+        if not 2 <= len(heads) <= MAX_COLUMNS or len(line.split()) not in (
+            len(heads),
+            2 * len(heads) - 1,
+        ):
+            continue
+        above = lines[max(0, number - 60) : number - 1]
+        table = Table(_parameters(above), [_text(head) for head in heads], _revisions(above))
+        _read_rows(table, lines[number + 1 :])
+        if table.rows:
+            found.append(table)
+    return found
+
+
+def _read_rows(table: Table, lines: Sequence[str]) -> None:
+    """Read rows until the first empty line; titles of columns do not read as rows."""
+    for line in lines[:_MAX_ROWS]:
+        if not line.strip():
+            return
+        if len(line) > _LONGEST_LINE:
+            continue
+        columns = len(table.heads)
+        if (row := _row(line, columns)) is not None:
+            # A metric has one row; a second one is of a reader that went wrong.
+            table.rows.setdefault(row.metric, row)
+        elif (failures := _failures(line, columns)) is not None:
+            table.failures.append(failures)
+
+
+def _row(line: str, columns: int) -> Row | None:
+    means: list[Mean] = []
+    changes: list[float] = []
+    at, in_points = 0, False
+    for column in range(columns):
+        if column:
+            change = _ROW_CHANGE.match(line, at)
+            if change is None or not math.isfinite(size := float(change[1])):
+                return None
+            changes.append(size)
+            in_points, at = not change[2], change.end()
+        value = _VALUE.match(line, at)
+        if value is None or not math.isfinite(number := float(value[1])):
+            return None
+        means.append(Mean(number, int(value[2]) / 100 if value[2] else None))
+        at = value.end()
+    name = _NAME.match(line, at)
+    return Row(_name(name[1]), means, changes, in_points) if name else None
+
+
+def _failures(line: str, columns: int) -> Failures | None:
+    counts: list[tuple[int, int]] = []
+    at = 0
+    for column in range(columns):
+        if column:
+            reproduced = _REPRODUCED.match(line, at)
+            if reproduced is None:
+                return None
+            at = reproduced.end()
+        cell = _FAILED.match(line, at)
+        if cell is None:
+            return None
+        counts.append((int(cell[1] or 0), int(cell[2])))
+        at = cell.end()
+    name = _NAME.match(line, at)
+    return Failures(_name(name[1]), *map(list, zip(*counts, strict=True))) if name else None
+
+
+def _parameters(above: Sequence[str]) -> dict[str, str]:
+    """Those that two lines name and give: ``mode/test:`` and ``thread/x``."""
+    for names, values in reversed(list(pairwise(above))):
+        if "/" in names and names.rstrip().endswith(":") and " " not in names.strip():
+            keys, given = names.strip().rstrip(":").split("/"), values.strip().split("/")
+            if len(keys) == len(given) <= 100:
+                return {_text(k): _text(v) for k, v in zip(keys, given, strict=True)}
+    return {}
+
+
+def _revisions(above: Sequence[str]) -> list[Revision]:
+    """The lines behind the last ``commit:``."""
+    starts = [number for number, line in enumerate(above) if line.strip() == "commit:"]
+    if not starts:
+        return []
+    found = []
+    for line in above[starts[-1] + 1 :]:
+        matched = _TABLE_COMMIT.fullmatch(line[:_LONGEST_LINE])
+        if matched is None:
+            break
+        subject = (matched[2] or "").strip('"')
+        found.append(Revision(_text(matched[1]), _text(subject)))
+    return found[:MAX_COLUMNS]
+
+
+def unquoted(text: str) -> Iterator[str]:
+    """The lines of a text without the marks of quotes before them, and with plain blanks."""
+    for line in text.replace("\N{NO-BREAK SPACE}", " ").split("\n"):
+        yield _QUOTED.sub("", line[:_LONGEST_LINE], count=1).rstrip("\r")
+
+
+def _name(text: str) -> str:
+    """A metric's name: its first word, as remarks may follow."""
+    return _text(text.split()[0], _LONGEST_NAME)
+
+
+def _text(text: str, most: int = _LONGEST_TEXT) -> str:
+    return "".join(one if one.isprintable() else "?" for one in text[:most])
+
 
 Word = Literal["regression", "improvement", ""]
 
@@ -110,7 +300,7 @@ def _workloads(table: Table) -> str | None:
 
 def _column(table: Table, commit: str) -> int:
     """Where the reported commit is; the first beside the base's where none has its name."""
-    names = [one.name for one in table.revisions]
+    names = [revision.name for revision in table.revisions]
     for column in range(1, len(table.heads)):
         for known in (table.heads[column], *names[column : column + 1]):
             length = min(len(known), len(commit))
@@ -122,7 +312,7 @@ def _column(table: Table, commit: str) -> int:
 def _first(pattern: re.Pattern[str], lines: Sequence[str]) -> str:
     """What the first line in which it stands at the beginning has, "" for none."""
     matches = (pattern.match(line) for line in lines)
-    return _printable(next((one[1] for one in matches if one), "")).strip()
+    return _printable(next((match[1] for match in matches if match), "")).strip()
 
 
 def _printable(text: str) -> str:

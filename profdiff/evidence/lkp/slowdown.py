@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from profdiff.evidence.lkp.report import Case
-from profdiff.evidence.lkp.table import UNPRINTED, Row
-from profdiff.evidence.time.split import Split
+from profdiff.evidence.lkp.report import UNPRINTED, Case, Row
+from profdiff.evidence.time_split import Split
 
 _HALF = 0.5
 # Names of rates and of times. Where neither fits, the mail's word tells which way is better, and

@@ -4,9 +4,8 @@ from profdiff.evidence.statistics.boots import Boots
 from profdiff.evidence.statistics.bootstrap import spread
 from profdiff.evidence.statistics.estimates import Estimate, estimate, estimates, noise_floor
 from profdiff.evidence.statistics.functions import FunctionTests, function_tests
-from profdiff.evidence.statistics.levels import Level, level
 from profdiff.evidence.statistics.rank_test import smallest_p
-from profdiff.evidence.statistics.rule import Interval, Quality, Rule, Verdict
+from profdiff.evidence.statistics.rule import Interval, Level, Quality, Rule, Verdict, level
 from profdiff.evidence.statistics.shares import Side, share
 
 __all__ = [

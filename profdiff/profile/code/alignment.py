@@ -7,8 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.profile.code.function import FunctionCode, Place
-from profdiff.profile.code.kernel_functions import KernelFunctions
+from profdiff.profile.code.kernel_functions import FunctionCode, KernelFunctions, Place
 from profdiff.profile.function_identity import fold
 from profdiff.symbolization._native import align, classes, disassemble, flows
 from profdiff.symbolization.places import among

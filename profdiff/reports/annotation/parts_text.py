@@ -10,9 +10,8 @@ from profdiff.forms.columns import MIN_WIDTH, Block, Column, draw
 from profdiff.forms.numbers import Numbers
 from profdiff.reports.annotation import text as annotation_text
 from profdiff.reports.annotation.figures import Figures
-from profdiff.reports.annotation.head import notes
 from profdiff.reports.annotation.listing import near_executed, titled
-from profdiff.reports.annotation.text import ascii_line
+from profdiff.reports.annotation.text import ascii_line, notes
 from profdiff.reports.form import ReportOptions
 from profdiff.session.held import KINDS, PartKind
 from profdiff.views.parts.annotation import JointAnnotation, JointLine

@@ -1,20 +1,222 @@
 """A function's code on every kernel as text: for a terminal, a pager, and a mail."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from profdiff.base import units
-from profdiff.base.terminal import Styled
-from profdiff.forms.columns import MIN_WIDTH
+from profdiff.base.terminal import Span, Styled
+from profdiff.forms.columns import MIN_WIDTH, Column, draw, joined
 from profdiff.forms.numbers import Numbers
-from profdiff.reports.annotation import lines as annotation_lines
+from profdiff.reports.annotation import listing
 from profdiff.reports.annotation.columns import Drawn, Look, line_table, listing_table
 from profdiff.reports.annotation.figures import Figures
-from profdiff.reports.annotation.head import head
-from profdiff.reports.annotation.listing import ListingLine, listings
+from profdiff.reports.annotation.listing import (
+    ListingLine,
+    RowLines,
+    listings,
+    near_executed,
+    titled,
+)
 from profdiff.reports.form import Layout, ReportOptions
-from profdiff.views.annotation.access import UNKNOWN
-from profdiff.views.annotation.records import Annotation
+from profdiff.views.annotation.records import UNKNOWN, Annotation, Line, Row
+from profdiff.views.record import Counts
+
+
+def line_entries(figures: Figures, context: int) -> list[ListingLine]:
+    """Files, those first of which most is executed, and in each its lines in order; ``context``: so
+    many never-executed lines are shown around each executed one."""
+    by_file: dict[str, list[Line]] = {}
+    for line in figures.annotation.lines:
+        by_file.setdefault(line.file, []).append(line)
+    rows = _by_line(figures.annotation)
+    made: list[ListingLine] = []
+    for file, lines in sorted(by_file.items(), key=lambda item: -_most(item[1])):
+        whole = _sum(figures.labels, lines)
+        title = dict.fromkeys(figures.labels, file or "no line known")
+        made.append(ListingLine("place", title, counts=whole, whole=whole))
+        made += _of_file(figures, lines, rows, context)
+    return made
+
+
+def _by_line(annotation: Annotation) -> dict[int, list[Row]]:
+    """The instructions of each line, by its identity."""
+    known = RowLines(annotation)
+    found: dict[int, list[Row]] = {}
+    for row in annotation.rows:
+        if line := known.of(row):
+            found.setdefault(id(line), []).append(row)
+    return found
+
+
+def _of_file(
+    figures: Figures, lines: Sequence[Line], rows: Mapping[int, Sequence[Row]], context: int
+) -> Iterator[ListingLine]:
+    gap = 0
+    shown = near_executed([any(line.count.values()) for line in lines], context)
+    for line, visible in zip(lines, shown, strict=True):
+        if not visible:
+            gap += 1
+            continue
+        if gap:
+            yield _left_out(figures, gap)
+            gap = 0
+        text = titled(line, figures.labels, line.file)
+        yield ListingLine(
+            "code",
+            dict.fromkeys(figures.labels, text),
+            counts=line.count,
+            whole=line.count,
+            samples=line.samples,
+            accesses=listing.accessed_by_rows(rows.get(id(line), ()), figures.labels),
+        )
+    if gap:
+        yield _left_out(figures, gap)
+
+
+def _left_out(figures: Figures, lines: int) -> ListingLine:
+    return ListingLine(
+        "left out", dict.fromkeys(figures.labels, f"... {lines:,} more, never executed")
+    )
+
+
+def _most(lines: Sequence[Line]) -> int:
+    return max((abs(value) for line in lines for value in line.count.values()), default=0)
+
+
+def _sum(labels: Sequence[str], lines: Sequence[Line]) -> Counts:
+    return {label: sum(line.count.get(label, 0) for line in lines) for label in labels}
+
+
+def head(figures: Figures, width: int) -> list[Styled]:
+    """A table with the numbers, and what a reader must know."""
+    annotation, numbers = figures.annotation, figures.numbers
+    base, *others = annotation.labels
+    several = len(others) > 1
+    columns = [Column(base)]
+    for part, label in enumerate(others):
+        own = part if several else None
+        columns += [Column(label, part=own), Column("delta", part=own)]
+        columns.append(Column(numbers.relative, part=own, spare=1))
+    rows = [_row(figures, annotation.self, figures.unit)]
+    if annotation.samples is not None:
+        rows.append(_plain(annotation, annotation.samples, "samples"))
+    rows += _split(figures)
+    rows += _calls(figures)
+    rows.append(_plain(annotation, annotation.size, "bytes of own code"))
+    title = f"{annotation.function}: {annotation.metric}{numbers.title}"
+    drawn = joined(draw(title, [*columns, Column("", name=True)], rows, width))
+    lines = [Styled(drawn[0], [Span(0, len(drawn[0]), "bold")]), *map(Styled, drawn[1:])]
+    for note in notes(annotation):
+        lines += map(Styled, units.wrap(units.printable(f"note: {note}"), width, 2))
+    return lines
+
+
+def notes(annotation: Annotation) -> list[str]:
+    """What a reader must know, and on which kernels there is nothing to show."""
+    own = [
+        f"{label} executed nothing of it"
+        for label in annotation.labels
+        if not annotation.self[label] and not _executed(annotation, label)
+    ]
+    return list(dict.fromkeys([*own, *annotation.notes]))
+
+
+def _executed(annotation: Annotation, label: str) -> bool:
+    """Counts of two lengths can cancel out."""
+    return any(row.count.get(label) for row in annotation.rows)
+
+
+def _row(figures: Figures, counts: Counts, name: str) -> list[str]:
+    base, *others = figures.labels
+    numbers = figures.numbers
+    cells = [numbers.count(counts[base])]
+    for label in others:
+        cells += [
+            numbers.count(counts[label]),
+            numbers.delta(counts[label] - counts[base]),
+            numbers.change(counts[base], counts[label]),
+        ]
+    return [*cells, name]
+
+
+def _split(figures: Figures) -> list[list[str]]:
+    annotation, numbers = figures.annotation, figures.numbers
+    executed = sum(bool(count) for count in annotation.self.values())
+    # What one kernel alone executes is no other's.
+    if not annotation.split or executed < 2:
+        return []
+    others = annotation.labels[1:]
+    made = []
+    same = [annotation.split[label].same for label in others]
+    for name, deltas in (
+        (f"the same code, executed {_often(same)} often", same),
+        ("other code", [annotation.split[label].other for label in others]),
+    ):
+        cells = [""]
+        for delta in deltas:
+            cells += ["", numbers.delta(delta), ""]
+        made.append([*cells, f"  {name}"])
+    return made
+
+
+def _often(deltas: Sequence[int]) -> str:
+    more, less = any(delta > 0 for delta in deltas), any(delta < 0 for delta in deltas)
+    if more == less:
+        return "more or less" if more else "as"
+    return "more" if more else "less"
+
+
+def _calls(figures: Figures) -> list[list[str]]:
+    """How often it was entered, and what one call executes of its own code; copies that were
+    inlined are not called."""
+    annotation = figures.annotation
+    calls = annotation.calls
+    if calls is None or not any(calls.values()):
+        return []
+    own = {label: _itself(annotation, label) for label in annotation.labels}
+    if all(count is None for count in own.values()):
+        return []
+    costs = {
+        label: count / calls[label]
+        for label, count in own.items()
+        if count is not None and calls[label]
+    }
+    cells = _cost(annotation.labels, costs)
+    return [
+        _row(figures, calls, f"calls{figures.per_op}"),
+        [*cells, f"{annotation.metric} per call"],
+    ]
+
+
+def _itself(annotation: Annotation, label: str) -> int | None:
+    """The counts of its own code on a kernel; None where only inlined copies are shown."""
+    chains = ((place, place.chains.get(label, ())) for place in annotation.places)
+    counts = [place.self.get(label, 0) for place, chain in chains if len(chain) == 1]
+    return sum(counts) if counts else None
+
+
+def _cost(labels: Sequence[str], costs: dict[str, float]) -> list[str]:
+    base, *others = labels
+    cells = [_each(costs.get(base))]
+    for label in others:
+        cells.append(_each(costs.get(label)))
+        both = label in costs and base in costs
+        cells += [units.delta(costs[label] - costs[base], per_op=True) if both else "", ""]
+    return cells
+
+
+def _each(cost: float | None) -> str:
+    return "-" if cost is None else units.count(cost, per_op=True)
+
+
+def _plain(annotation: Annotation, values: Counts, name: str) -> list[str]:
+    """Whole numbers that are not counts of the metric."""
+    base, *others = annotation.labels
+    cells = [units.count(values[base])]
+    for label in others:
+        cells += [units.count(values[label]), units.delta(values[label] - values[base]), ""]
+    return [*cells, name]
+
 
 # So many never-executed instructions, or lines, stand around an executed one.
 _CONTEXT = {"instruction": 2, "line": 0}
@@ -32,7 +234,7 @@ def render(annotation: Annotation, asked: ReportOptions) -> list[Styled]:
     context = _CONTEXT[layout.by] if layout.context is None else layout.context
     entries: list[ListingLine]
     if layout.by == "line":
-        entries = annotation_lines.entries(figures, context)
+        entries = line_entries(figures, context)
         drawn = line_table(figures, entries, look)
     else:
         shown = listings(annotation, context, cold=layout.cold)
@@ -53,7 +255,9 @@ def _legend(figures: Figures, entries: Sequence[ListingLine], drawn: Drawn, layo
         told = [f"share: part of the function's {figures.unit}"]
         told.append("samples: how many a line's figures are known from")
     sources = [one for one in entries if one.kind == "source" or layout.by == "line"]
-    if others and any(_NUMBERED.search(text) for one in sources for text in one.texts.values()):
+    if others and any(
+        _NUMBERED.search(text) for source in sources for text in source.texts.values()
+    ):
         told.append(f"line: its number on {' / '.join(figures.labels)}, - where it has none")
     if others:
         told.append(f"delta: {figures.unit}, relative to {base}")

@@ -18,7 +18,7 @@ from profdiff.reports.files import write_files
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from profdiff.evidence.parts.findings import PartsFindings
+    from profdiff.evidence.parts import PartsFindings
     from profdiff.reports.charts.layout import Chart
 
 _DPI = 200  # what print needs
@@ -104,20 +104,20 @@ def matplotlib_as_ours() -> Iterator[None]:
 
 def _charts(findings: Findings, side: Side | None, per_op: bool | None) -> "Iterator[Chart]":
     """Those of the experiment first."""
-    from profdiff.reports.charts import experiment, functions
+    from profdiff.reports.charts import bars, experiment
 
     yield from _named(
         [
             *experiment.charts(findings.results, findings.setting),
-            *functions.charts(findings.comparisons, side, per_op=per_op),
+            *bars.function_charts(findings.comparisons, side, per_op=per_op),
         ]
     )
 
 
 def _parts_charts(findings: "PartsFindings") -> "Iterator[Chart]":
-    from profdiff.reports.charts import parts
+    from profdiff.reports.charts import bars
 
-    yield from _named(parts.charts(findings))
+    yield from _named(bars.part_charts(findings))
 
 
 def _named(charts: "Iterable[Chart]") -> "Iterator[Chart]":

@@ -12,7 +12,7 @@ import numpy as np
 
 from profdiff import __version__
 from profdiff.profile.comparison import Comparison
-from profdiff.reports.exports.frame_names import FrameName, described, frame_names
+from profdiff.reports.exports.stacks import FrameName, described, frame_names
 
 _CATEGORIES = [("Other", "grey"), ("User", "yellow"), ("Kernel", "orange")]
 

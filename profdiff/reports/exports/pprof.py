@@ -11,8 +11,13 @@ import numpy as np
 
 from profdiff.base.errors import InputError
 from profdiff.profile.comparison import Comparison
-from profdiff.reports.exports.frame_names import FrameName, frame_names
-from profdiff.reports.exports.stack_paths import LEFT_OUT, MOST_FRAMES, stack_paths
+from profdiff.reports.exports.stacks import (
+    LEFT_OUT,
+    MOST_FRAMES,
+    FrameName,
+    frame_names,
+    stack_paths,
+)
 from profdiff.session import inlines
 
 
@@ -36,9 +41,9 @@ def render(comparisons: Sequence[Comparison]) -> bytes:
         return strings.setdefault(text, len(strings))
 
     out = bytearray()
-    for one in metrics:
-        unit = "nanoseconds" if one.metric.unit == "ns" else "count"
-        _message(out, 1, _fields((1, string(one.metric.name)), (2, string(unit))))
+    for metric in metrics:
+        unit = "nanoseconds" if metric.metric.unit == "ns" else "count"
+        _message(out, 1, _fields((1, string(metric.metric.name)), (2, string(unit))))
     names = frame_names(comparison)
     if comparison.stacks.depth.max(initial=0) >= MOST_FRAMES:
         names.append(FrameName(LEFT_OUT, "", "", 0, False))
@@ -50,7 +55,7 @@ def render(comparisons: Sequence[Comparison]) -> bytes:
         marks = _bytes(3, _fields((1, string("kernel")), (2, string(label))))
         if sign < 0:
             marks += _bytes(3, _fields((1, string("pprof::base")), (2, string("true"))))
-        counts = np.stack([one.counts[:, kernel] for one in metrics], axis=1)
+        counts = np.stack([metric.counts[:, kernel] for metric in metrics], axis=1)
         for row in np.flatnonzero(counts.any(axis=1)).tolist():
             values = _packed(2, (sign * value for value in counts[row].tolist()))
             _message(out, 2, _bytes(1, b"".join(reversed(paths[row]))) + values + marks)

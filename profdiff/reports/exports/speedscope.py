@@ -7,8 +7,7 @@ import numpy as np
 
 from profdiff import __version__
 from profdiff.profile.comparison import Comparison
-from profdiff.reports.exports.frame_names import described, frame_names
-from profdiff.reports.exports.stack_paths import LEFT_OUT, stack_paths
+from profdiff.reports.exports.stacks import LEFT_OUT, described, frame_names, stack_paths
 
 
 def render(comparisons: Sequence[Comparison]) -> bytes:

@@ -12,14 +12,38 @@ from posixpath import normpath
 import msgspec
 
 from profdiff.evidence.findings import Findings
-from profdiff.reports import charts
-from profdiff.reports.documents import session
-from profdiff.reports.page import accesses, chart_scheme, points, sharing
-from profdiff.reports.page import code as page_code
+from profdiff.reports import charts, documents
+from profdiff.reports.page import accesses, points, sharing
+from profdiff.reports.page.code import page_code
 from profdiff.reports.page.element import packed
 from profdiff.reports.page.records import Chart, Page, page_of
 from profdiff.views.blame import Blame
 from profdiff.views.record import Record
+
+# Colours of the charts, and what stands for them on dark ground; the page's own, see scheme.css.
+# Colours that are told apart on both are left out.
+DARK = {
+    "#ffffff": "#15171a",
+    "#000000": "#e4e6e9",
+    "#dddddd": "#363b42",
+    "#bbbbbb": "#565d67",
+    "#0072b2": "#6bb8f0",
+    "#d55e00": "#ff9a52",
+}
+
+
+def _svg_with_scheme(svg: str) -> str:
+    """A chart with a style for dark ground. matplotlib writes colours into ``style`` attributes,
+    and none where it draws black."""
+    rules = [f"svg{{fill:{DARK['#000000']}}}"]
+    for light, dark in DARK.items():
+        rules += [
+            f'[style*="{name}: {light}"]{{{name}:{dark} !important}}' for name in ("fill", "stroke")
+        ]
+    style = f"<style>@media (prefers-color-scheme: dark){{{''.join(rules)}}}</style>"
+    end = svg.index(">", svg.index("<svg")) + 1
+    return svg[:end] + style + svg[end:]
+
 
 # The one form in which a page's module imports another one.
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w/]+)\.js";\n', re.M)
@@ -38,9 +62,9 @@ _OWN_STYLES = {"suite": ("suite/overview.css",), "atlas": ("atlas/atlas.css",)}
 
 def render(findings: Findings, others: Iterable[Findings] = (), blame: Blame | None = None) -> str:
     """The page; ``others``: the findings at other points; ``blame``: of its own."""
-    shown = session.build(findings)
+    shown = documents.session_document(findings)
     data = accesses.page_accesses(findings)
-    code = page_code.page_code(findings, data.numbers)
+    code = page_code(findings, data.numbers)
     lines = sharing.page_sharing(findings)
     made = page_of(
         shown,
@@ -61,7 +85,7 @@ def page_charts(findings: Findings) -> list[Chart]:
 
 def with_scheme(chart: dict[str, str]) -> Chart:
     """A chart that is light or dark as its page."""
-    return msgspec.convert({**chart, "svg": chart_scheme.with_scheme(chart["svg"])}, Chart)
+    return msgspec.convert({**chart, "svg": _svg_with_scheme(chart["svg"])}, Chart)
 
 
 def page(made: Page, code: str) -> str:
@@ -87,7 +111,7 @@ def alone(entry: str, data: Record, body: Sequence[str], code: str) -> str:
             "STYLE": f"<style>{style}</style>",
             "BODY": "".join(map(template, body)),
             "WITHOUT": "This report needs JavaScript; profdiff report prints it as text.",
-            "DATA": packed(session.encode(data)),
+            "DATA": packed(documents.encode(data)),
             "CODE": code,
             "SCRIPT": f'<script type="module">{script}</script>',
         },

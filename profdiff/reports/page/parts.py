@@ -8,21 +8,18 @@ import msgspec
 from msgspec.structs import replace
 
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.parts.findings import PartsFindings
+from profdiff.evidence.parts import PartsFindings
 from profdiff.forms import text
 from profdiff.forms.numbers import Numbers
-from profdiff.reports import charts
-from profdiff.reports.documents import session
+from profdiff.reports import charts, documents
 from profdiff.reports.page import accesses, html, sharing
-from profdiff.reports.page import code as page_code
 from profdiff.reports.page import points as page_points
+from profdiff.reports.page.code import page_code
 from profdiff.reports.page.records import Joint, PartsTable, Point, page_of
-from profdiff.reports.text.parts import functions as parts_function_table
-from profdiff.reports.text.parts import report
+from profdiff.reports.text.parts import functions_table, order, read
 from profdiff.session import points
 from profdiff.topics.functions.selection import Selection
-from profdiff.views.parts.claim import parts_claim
-from profdiff.views.parts.function_claim import function_sentences
+from profdiff.views.parts.claim import function_sentences, parts_claim
 from profdiff.views.parts.functions import JointFunctions, parts_functions
 from profdiff.views.parts.results import grids
 
@@ -35,7 +32,7 @@ def render(findings: PartsFindings) -> str:
     parts = findings.parts
     own = next(iter(parts))
     most = max(1, page_points.MOST // len(parts))
-    shown = {name: session.build(part) for name, part in parts.items()}
+    shown = {name: documents.session_document(part) for name, part in parts.items()}
     places: list[Point] = []
     for name, part in parts.items():
         nearest = page_points.nearest(points.settings(part.manifest), part.setting, most)
@@ -44,7 +41,7 @@ def render(findings: PartsFindings) -> str:
             part, shown[name], others, findings.kind, name, own=name == own
         )
     data = accesses.page_accesses(parts[own])
-    code = page_code.page_code(parts[own], data.numbers)
+    code = page_code(parts[own], data.numbers)
     lines = sharing.page_sharing(parts[own])
     made = page_of(
         shown[own],
@@ -83,8 +80,8 @@ def joint(findings: PartsFindings) -> Joint:
         sentences=[*(claim.sentences if claim else [nothing]), *said],
         tables=[*tables, *functions],
         notes=[
-            report.read(findings.kind),
-            *([report.order(findings.kind, found)] if found and functions else []),
+            read(findings.kind),
+            *([order(findings.kind, found)] if found and functions else []),
         ],
         missing=[f"{name}: {why}" for name, why in findings.missing.items()],
         charts=[html.with_scheme(chart) for chart in charts.parts_figures(findings)],
@@ -93,7 +90,7 @@ def joint(findings: PartsFindings) -> Joint:
 
 def _functions(findings: PartsFindings, found: JointFunctions | None) -> list[PartsTable]:
     """The table of functions, with names first."""
-    table = parts_function_table.table(findings, found) if found else None
+    table = functions_table(findings, found) if found else None
     if table is None:
         return []
     columns, rows, sums = text.texts(table, Numbers())

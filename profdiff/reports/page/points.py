@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
-from profdiff.reports.documents import session as document
+from profdiff.reports import documents
 from profdiff.reports.page.element import compressed
 from profdiff.reports.page.records import Point
 from profdiff.session import points
@@ -20,7 +20,7 @@ from profdiff.session.points import Setting
 from profdiff.views.claims.claim import headlines
 from profdiff.views.document import Document
 from profdiff.views.results import recording
-from profdiff.views.results.heading import heading
+from profdiff.views.results.recording import heading
 
 # Points whose functions a page holds, the chosen one included.
 MOST = 12
@@ -57,7 +57,9 @@ def part_points(
     every = _named(findings, points.settings(findings.manifest))
     made = [_point(findings, one, held, name, kind) for one in every]
     # Timed runs have no functions that a page could lack.
-    timed = not any(registry.collector(one).profiles for one in findings.manifest.collectors)
+    timed = not any(
+        registry.collector(collector).profiles for collector in findings.manifest.collectors
+    )
     return [
         msgspec.structs.replace(one, own=one.own and own, holds="stacks" if timed else one.holds)
         for one in made
@@ -70,7 +72,7 @@ _Held = dict[int, tuple[Holds, dict[str, Any]]]
 def _all_held(findings: Findings, shown: Document, others: Iterable[Findings]) -> _Held:
     """What the page holds of points, and what is otherwise there; by point."""
     usual = msgspec.to_builtins(shown)
-    held = {one.setting.point: _held(one, usual) for one in others}
+    held = {other.setting.point: _held(other, usual) for other in others}
     held[findings.setting.point] = ("stacks" if shown.metrics else "nothing", {})
     return held
 
@@ -118,7 +120,7 @@ def _held(findings: Findings, usual: dict[str, Any]) -> tuple[Holds, dict[str, A
     nothing = _results(findings, findings.setting)
     if not findings.comparisons:
         return "nothing", nothing
-    built = msgspec.to_builtins(document.build(findings))
+    built = msgspec.to_builtins(documents.session_document(findings))
     report = {name: value for name, value in built.items() if value != usual[name]}
     # The page shows tables of results, not the results.
     if "experiment" in report:

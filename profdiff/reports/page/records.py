@@ -12,7 +12,7 @@ from profdiff.views.blame import Blame
 from profdiff.views.document import Document, Stacks
 from profdiff.views.parts.results import JointTable
 from profdiff.views.record import Counts, Record, Side
-from profdiff.views.suite.records import SuiteDocument
+from profdiff.views.suite import SuiteDocument
 
 Columns = dict[str, list[int]]
 # What a row of accesses is.

@@ -11,7 +11,7 @@ from profdiff.evidence.sharing import Change, SharingRow
 from profdiff.forms.text import legend
 from profdiff.profile.sharing.recorded import has_lines
 from profdiff.profile.sharing.sums import LineUse, Sums
-from profdiff.reports.documents import session
+from profdiff.reports import documents
 from profdiff.reports.page import sharing_records as records
 from profdiff.reports.page.element import element
 from profdiff.shapes.selected import selected
@@ -49,7 +49,7 @@ def page_sharing(findings: Findings) -> ShownSharing:
         return _NOTHING
     most = MOST
     made = packed(lines, most)
-    while len(text := element("held-sharing", session.encode(made))) > ROOM and most:
+    while len(text := element("held-sharing", documents.encode(made))) > ROOM and most:
         most //= 2
         made = packed(lines, most)
     return ShownSharing(

@@ -5,25 +5,131 @@ from itertools import groupby
 from profdiff.base import units
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import largest_change
+from profdiff.evidence.results import Results
+from profdiff.forms import columns as table
 from profdiff.forms import text as shapes
-from profdiff.forms.columns import MIN_WIDTH, Block
+from profdiff.forms.columns import MIN_WIDTH, Block, Column
 from profdiff.forms.numbers import Numbers
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.sharing.recorded import has_lines
-from profdiff.reports.text import experiment, steps
+from profdiff.session.points import Setting
 from profdiff.topics.functions import marks, measure
 from profdiff.topics.functions import shapes as functions
 from profdiff.topics.functions.selection import Selection
-from profdiff.topics.idle.shapes import comparison_tables
+from profdiff.topics.functions.shapes import one_boot
+from profdiff.topics.idle import comparison_tables
 from profdiff.topics.registry import TOPICS
 from profdiff.views.bisection import sentences
-from profdiff.views.claims import same_instructions
+from profdiff.views.claims import answered
 from profdiff.views.claims.answered import leading
 from profdiff.views.claims.claim import claim
-from profdiff.views.kernels import built_from, state
+from profdiff.views.kernels import facts as kernels_facts
+from profdiff.views.kernels import state
 from profdiff.views.kernels.facts import grouped_summaries
+from profdiff.views.profile import Step, StepFunction, steps
 from profdiff.views.record import Side
-from profdiff.views.results import recording, states
+from profdiff.views.results import recording, result
+from profdiff.views.results.experiment import Grid, grids
+from profdiff.views.results.notes import notes
+from profdiff.views.results.result import Remark
+
+
+def experiment_lines(
+    results: Results, setting: Setting, width: int, ratios: bool = False
+) -> list[str]:
+    """Lines; none where there is nothing that the function table does not say."""
+    lines = experiment_tables(results, setting, width, ratios)
+    for note in notes(results) if lines else []:
+        lines += units.wrap(note.text, width, 2)
+    return [*lines, ""] if lines else []
+
+
+def experiment_tables(
+    results: Results, setting: Setting, width: int, ratios: bool = False
+) -> list[str]:
+    """The lines of all tables, an empty one after each. ``ratios``: changes as ratios."""
+    found = grids(results, setting)
+    shown = [grid.in_ratios() for grid in found] if ratios else found
+    return [line for grid in shown for line in [*table.joined(draw_grid(grid, width)), ""]]
+
+
+def draw_grid(grid: Grid, width: int) -> list[Block]:
+    """A table in blocks of at most ``width`` columns; columns that do not fit follow below, under
+    the row's name again."""
+    shown = grid.table
+    columns = [Column(title, name=True) for title in shown.header[: grid.names]]
+    behind = zip(shown.header[grid.names :], grid.parts, strict=True)
+    columns += [Column(title, part=part, spare=int(title == "states")) for title, part in behind]
+    return table.draw(shown.title, columns, shown.rows, width)
+
+
+TOP = 5
+
+
+def step_lines(
+    comparison: Comparison,
+    side: Side | None,
+    numbers: Numbers,
+    width: int,
+    top: int | None = TOP,
+) -> list[Block]:
+    """A step's whole, then its functions; nothing for two kernels. Each delta is to the kernel
+    before."""
+    found = steps(comparison, TOP if top is None else min(top, TOP), side)
+    if not found:
+        return []
+    columns = [
+        Column("kernel", name=True),
+        Column("before", spare=2),
+        Column("after", spare=1),
+        Column("delta"),
+        Column(numbers.relative),
+        Column("function", name=True),
+    ]
+    rows = [row for step in found for row in _rows(step, numbers)]
+    title = f"{comparison.metric.title}{numbers.title}: each kernel against the one before"
+    return table.draw(f"{title}{one_boot(comparison)}", columns, rows, width)
+
+
+def in_short(comparison: Comparison, ops: int | None, width: int, at: str = "") -> list[Block]:
+    """A line for each kernel of a ladder with exact counts: how much more or less than the one
+    before it executes, and the function that changed most; nothing for two kernels. ``at``: the
+    point, as a title has it."""
+    numbers = Numbers(ops)
+    rows = []
+    for one in steps(comparison, 1):
+        most = [(numbers.delta(own.delta), own.title) for own in one.functions] or [("", "none")]
+        if one.notes:
+            most = [("", "; ".join(one.notes))]
+        change = numbers.change(one.before, one.after)
+        rows.append([one.kernel, numbers.delta(one.delta), change, *most[0]])
+    columns = [Column("kernel", name=True), Column("delta"), Column("change", spare=1)]
+    columns += [Column("most"), Column("function", name=True)]
+    what = f"{comparison.metric.name}{' per op' if ops else ''}"
+    title = f"Each kernel against the one before{at} ({what}):"
+    return table.draw(title, columns, rows, width) if rows else []
+
+
+def _rows(step: Step, numbers: Numbers) -> list[list[str]]:
+    rows = [[step.kernel, *_numbers(step, numbers), f"all, from {step.previous}"]]
+    rows += [[*[""] * 5, note] for note in step.notes]
+    rows += [["", *_numbers(function, numbers), function.title] for function in step.functions]
+    if step.others:
+        name = units.counted(step.others, "more function")
+        rows.append(["", "", "", numbers.delta(step.rest), "", name])
+    elif step.rest:
+        rows.append(["", "", "", numbers.delta(step.rest), "", "unresolved"])
+    return rows
+
+
+def _numbers(one: Step | StepFunction, numbers: Numbers) -> list[str]:
+    return [
+        numbers.count(one.before),
+        numbers.count(one.after),
+        numbers.delta(one.delta),
+        numbers.change(one.before, one.after),
+    ]
+
 
 # With more kernels, a sentence for each and each metric is a page that nobody reads.
 _FEW = 3
@@ -46,7 +152,7 @@ def render(
     """
     width = max(width, MIN_WIDTH)
     parts = _head(findings, selection, width)
-    parts += ["", *experiment.render(findings.results, findings.setting, width, ratios)]
+    parts += ["", *experiment_lines(findings.results, findings.setting, width, ratios)]
     while parts[-1] == "":
         parts.pop()
     shown = _topic("traces", findings, width, per_op, ratios)
@@ -89,7 +195,7 @@ def tables(
                     selection.side,
                 ),
             ]
-            parts += steps.render(first, selection.side, numbers, width, selection.top)
+            parts += step_lines(first, selection.side, numbers, width, selection.top)
             if called := functions.call_table(first, rows, numbers.ops):
                 parts += shapes.with_legend(called, width, per_op, ratios)
             parts += shapes.blocks(comparison_tables(first), width, per_op, ratios)
@@ -132,14 +238,14 @@ def _recording(findings: Findings, width: int) -> list[str]:
         lines += units.wrap(f"differences: {units.printable(line)}", width, 2)
     said = [
         *(one.text for one in _remarks(findings) if one.kind not in (*_FIRST, "beside")),
-        *(one.text for one in states.remarks(findings)),
+        *(one.text for one in result.remarks(findings)),
     ]
     for line in said:
         lines += units.wrap(units.printable(line), width, 2)
     return lines
 
 
-def _remarks(findings: Findings) -> list[recording.Remark]:
+def _remarks(findings: Findings) -> list[Remark]:
     return recording.remarks(findings.comparisons, findings.lengths)
 
 
@@ -156,11 +262,11 @@ def _answers(findings: Findings, side: Side | None) -> list[str]:
     long = len(findings.kernels) > _FEW and found is None and side is None
     if long and largest_change(findings.results, findings.setting):
         told = claim(findings)
-        more = [*told.more, *same_instructions.sentences(findings)]
+        more = [*told.more, *answered.same_instructions_sentences(findings)]
         return [*findings.foremost, told.sentence, *more]
     first = [*findings.foremost, *(sentences(found) if found else [])]
-    first = [*first, *states.sentences(findings, depending=True)]
-    return [*first, *leading(findings, side), *states.sentences(findings, depending=False)]
+    first = [*first, *result.sentences(findings, depending=True)]
+    return [*first, *leading(findings, side), *result.sentences(findings, depending=False)]
 
 
 def _kernels(findings: Findings, width: int) -> list[str]:
@@ -170,13 +276,13 @@ def _kernels(findings: Findings, width: int) -> list[str]:
     for known in findings.manifest.kernels:
         kernel = kernels.get(known.label)
         if known.hole:
-            told[known.label] = built_from.hole(known).sentence
+            told[known.label] = kernels_facts.hole(known).sentence
         elif kernel:
             facts = [
                 kernel.release or "release unknown",
                 f"build id {kernel.build_id[:12]}" if kernel.build_id else "no build id",
                 kernel.compiler or "compiler unknown",
-                *([built_from.sentence(kernel.source)] if kernel.source else []),
+                *([kernels_facts.sentence(kernel.source)] if kernel.source else []),
                 *(["the base"] if not told and len(kernels) > 1 else []),
             ]
             told[kernel.label] = units.printable(", ".join(facts))

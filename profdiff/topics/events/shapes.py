@@ -11,8 +11,7 @@ from profdiff.evidence.difference import Difference
 from profdiff.evidence.events import FEW, REASONS, EventRow, EventTable
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics import Verdict
-from profdiff.profile.events.counts import EventCount
-from profdiff.profile.events.table import Context
+from profdiff.profile.events import Context, EventCount
 from profdiff.shapes.table import (
     Cell,
     Cells,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from profdiff.base import units
-from profdiff.evidence.beside import of_comparison
+from profdiff.evidence.outside_workload import of_comparison
 from profdiff.profile.comparison import Comparison, Side
 from profdiff.shapes.table import (
     Cell,

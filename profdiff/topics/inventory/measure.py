@@ -13,11 +13,11 @@ from profdiff.base.errors import InputError, SessionError
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.events import FEW, MUCH, EventRow, EventTable, change, outweighing
 from profdiff.evidence.findings import Findings
+from profdiff.evidence.outside_workload import larger, tick_floor
 from profdiff.evidence.statistics import Verdict
-from profdiff.evidence.tick_floor import larger, tick_floor
 from profdiff.profile.code.classes import ITEMS, Item, instruction_classes
 from profdiff.profile.comparison import Comparison, Side
-from profdiff.profile.events.counts import Spread
+from profdiff.profile.events import Spread
 from profdiff.profile.function_identity import Function, title
 from profdiff.profile.recordings import Recordings
 from profdiff.session.states import StateChange

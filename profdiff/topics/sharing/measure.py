@@ -13,7 +13,7 @@ from profdiff.evidence.difference import AbsentError, summed
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.sharing import Reads, SharingRow, SharingTable
 from profdiff.evidence.statistics.rule import Verdict
-from profdiff.profile.data import naming
+from profdiff.profile.data import table as data_table
 from profdiff.profile.function_identity import title
 from profdiff.profile.sharing.locks import Lock
 from profdiff.profile.sharing.names import Name
@@ -173,7 +173,9 @@ class Lines:
             for row, name in enumerate(accesses.layout_type.tolist()):
                 if strings[name] == owner:
                     own = accesses.field_name[accesses.field_type == row].tolist()
-                    return not field or any(naming.is_within(strings[one], field) for one in own)
+                    return not field or any(
+                        data_table.is_within(strings[one], field) for one in own
+                    )
         return False
 
     def share(self, lock: HeldLock, kernel: int) -> float:
@@ -198,7 +200,7 @@ class Lines:
             mapping = f" ({units.printable(name.type)})" if name.type else ""
             return f"{_WORDS[name.kind]}{mapping}"
         kind = "variable" if name.kind == "per-cpu" else name.kind
-        return naming.title(kind, name.type, name.symbol, [name.path], alternatives)
+        return data_table.title(kind, name.type, name.symbol, [name.path], alternatives)
 
     def data(self, row: SharingRow) -> str:
         """What makes the lines of a row change hands most."""
@@ -282,7 +284,9 @@ def is_of(name: Name, what: str) -> bool:
         return False
     path = name.path
     return (
-        not field or naming.is_within(path, field) or (bool(path) and naming.is_within(field, path))
+        not field
+        or data_table.is_within(path, field)
+        or (bool(path) and data_table.is_within(field, path))
     )
 
 

@@ -12,11 +12,16 @@ from profdiff.evidence.difference import AbsentError, Difference, summed
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.statistics.rule import Verdict
 from profdiff.profile.comparison import Comparison
-from profdiff.profile.data import naming
-from profdiff.profile.data.cells import Functions
+from profdiff.profile.data.cells import By, Functions
 from profdiff.profile.data.keys import Group
-from profdiff.profile.data.pairing import By
-from profdiff.profile.data.table import NOT_EXACT, DataRow, DataTable, FunctionPart
+from profdiff.profile.data.table import (
+    NOT_EXACT,
+    DataRow,
+    DataTable,
+    FunctionPart,
+    is_within,
+    of_row,
+)
 from profdiff.profile.function_identity import title
 
 # Kinds of rows that conditions name.
@@ -55,7 +60,7 @@ class Accesses(NamedTuple):
 
     def title(self, row: DataRow) -> str:
         """What a row is of."""
-        return naming.of_row(row, self.by)
+        return of_row(row, self.by)
 
     def function(self, number: int) -> str:
         """What a function is called."""
@@ -93,7 +98,7 @@ class DataChanges:
             rows = [
                 row
                 for row in of_owner
-                if any(naming.is_within(one, field) for one in (*row.paths, *row.alternatives))
+                if any(is_within(one, field) for one in (*row.paths, *row.alternatives))
             ]
         if not rows:
             fields = {path for row in of_owner for path in row.paths}
@@ -136,7 +141,7 @@ def difference(of: DataRow | FunctionPart, kernel: int) -> Difference:
 def largest_part(row: DataRow, kernel: int) -> FunctionPart | None:
     """The function that changed most in the direction of the row, on one kernel."""
     sign = row.counts[kernel] - row.counts[0]
-    same = [one for one in row.parts if (one.counts[kernel] - one.counts[0]) * sign > 0]
+    same = [part for part in row.parts if (part.counts[kernel] - part.counts[0]) * sign > 0]
     parts = sorted(same, key=lambda one: -abs(one.counts[kernel] - one.counts[0])) or row.parts
     return parts[0] if parts else None
 

@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple
 from profdiff.evidence.conditions.condition import Changes
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.findings import Findings
-from profdiff.profile.data import naming
+from profdiff.profile.data import table
+from profdiff.profile.data.cells import By
 from profdiff.profile.data.keys import Group
-from profdiff.profile.data.pairing import By
 from profdiff.profile.data.table import DataRow, FunctionPart
 from profdiff.shapes.table import (
     ABOUT,
@@ -145,7 +145,7 @@ class _Tables:
         for row in self._accesses.rows["unresolved"]:
             of.setdefault(row.reason, []).append(row)
         found = [
-            _Sum(naming.WORDS[reason], added(rows, len(self._labels)), reason)
+            _Sum(table.WORDS[reason], added(rows, len(self._labels)), reason)
             for reason, rows in of.items()
         ]
         return sorted(found, key=lambda one: (-max(map(abs, one.counts)), one.reason))

@@ -8,20 +8,22 @@ from numpy.typing import NDArray
 
 from profdiff.base.errors import InputError
 from profdiff.base.units import printable
-from profdiff.evidence.blame.renamed_code import RenamedCode
+from profdiff.evidence.blame.renamed import RenamedCode
 from profdiff.profile.code.alignment import AlignedPlace, KernelSide, aligned, decoded
-from profdiff.profile.code.function import Place
-from profdiff.profile.code.kernel_functions import KernelFunctions
+from profdiff.profile.code.kernel_functions import KernelFunctions, Place
 from profdiff.profile.comparison import Comparison
 from profdiff.session.session import Session
 from profdiff.topics.functions.measure import functions
 from profdiff.views.annotation import records
-from profdiff.views.annotation.access import KernelAccesses
-from profdiff.views.annotation.columns import Columns
-from profdiff.views.annotation.fitting_sources import check_sources
-from profdiff.views.annotation.lines import paired_lines
-from profdiff.views.annotation.notes import notes_of
-from profdiff.views.annotation.source_lines import SourceLine, SourceLines, SourceTree, lines_of
+from profdiff.views.annotation.lines import Columns, notes_of, paired_lines
+from profdiff.views.annotation.records import KernelAccesses
+from profdiff.views.annotation.source_lines import (
+    SourceLine,
+    SourceLines,
+    SourceTree,
+    check_sources,
+    lines_of,
+)
 from profdiff.views.record import Counts, by_label, counts, side
 
 _ARROW = "→"

@@ -1,13 +1,17 @@
-"""Lines of source files, those of several kernels: which may be the same one."""
+"""Lines of source files, those of several kernels: which may be the same one, and whether sources
+are those that a kernel was built from."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.profile.code.function import FunctionCode
+from profdiff.base.errors import InputError
+from profdiff.profile.code.kernel_functions import FunctionCode, KernelFunctions
+from profdiff.profile.comparison import Comparison
 from profdiff.sources.moves import moved_lines
+from profdiff.symbolization.chains import Chains
 
 
 class SourceTree(Protocol):
@@ -114,3 +118,37 @@ class SourceLines:
             both = mine is not None and theirs is not None
             self._matches[key] = moved_lines(mine or (), theirs or ()).tolist() if both else None
         return self._matches[key]
+
+
+def check_sources(
+    comparison: Comparison,
+    kernel: int,
+    functions: KernelFunctions,
+    tree: SourceTree,
+    files: Collection[str],
+) -> None:
+    """Raises InputError where one of some files is of another version than what kernel number
+    ``kernel`` was built from."""
+    tree.read(files)
+    last = dict.fromkeys(files, 0)
+    for chains in _chains(functions):
+        for number, name in enumerate(chains.strings):
+            if name in last:
+                lines = chains.frame_line[chains.frame_file == number]
+                last[name] = max(last[name], int(lines.max(initial=0)))
+    declared: dict[str, dict[str, int]] = {file: {} for file in files}
+    for function, row in comparison.numbers[kernel].items():
+        if function.file in declared and row < len(comparison.lines):
+            declared[function.file][function.name] = int(comparison.lines[row, kernel])
+    for file in sorted(files):
+        why = tree.misfit(file, last[file], declared[file])
+        if why is not None:
+            raise InputError(f"{why}: name the sources that it was built from")
+
+
+def _chains(functions: KernelFunctions) -> Iterator[Chains]:
+    """All that is known of where a kernel's code is from."""
+    for part in functions.parts:
+        yield part.addresses.chains
+    if functions.known.part is not None:
+        yield functions.known.part.chains

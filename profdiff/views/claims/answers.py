@@ -1,5 +1,8 @@
 """The answer in one sentence: how much more a kernel costs than the base, and where."""
 
+from collections import Counter
+from pathlib import PurePosixPath
+
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
@@ -7,8 +10,47 @@ from numpy.typing import NDArray
 from profdiff.base import units
 from profdiff.profile.comparison import Comparison
 from profdiff.topics.functions.marks import Deltas
-from profdiff.views.profile.seat import Seat, seats
+from profdiff.views.profile import Seat, seats
 from profdiff.views.record import Record, Side
+
+# Functions that decide, and what part of their change one file or folder must have.
+_DECIDE, _LEAST = 20, 0.5
+# Folders that subjects leave out: ``sched/fair``, ``x86/mm/tlb``.
+_UNSAID = ("arch", "kernel", "drivers", "fs")
+
+
+def subsystem(comparison: Comparison, kernel: int) -> str:
+    """From the source files of the kernel's functions that changed most in the direction of the
+    whole: the file's path without its ending, or the folder where several of its files changed; ""
+    where neither stands out, or files are not known. Headers tell nothing: their functions are
+    everywhere."""
+    totals = comparison.totals()
+    deltas = comparison.deltas()[:, kernel] * (1 if totals[kernel] >= totals[0] else -1)
+    files: Counter[PurePosixPath] = Counter()
+    for row in np.argsort(-deltas, kind="stable")[:_DECIDE].tolist():
+        function = comparison.functions[row]
+        path = PurePosixPath(function.file)
+        known = function.in_kernel and path.suffix in (".c", ".S", ".rs")
+        # If the build was outside of its tree, the path says nothing.
+        if deltas[row] > 0 and known and not path.is_absolute() and ".." not in path.parts:
+            files[path.with_suffix("")] += int(deltas[row])
+    folders: Counter[PurePosixPath] = Counter()
+    for path, delta in files.items():
+        folders[path.parent] += delta
+    for counted in (files, folders):
+        for path, delta in counted.most_common(1):
+            if delta > _LEAST * files.total() and path.parts:
+                return _said_path(path, 1 if counted is folders else 2)
+    return ""
+
+
+def _said_path(path: PurePosixPath, least: int) -> str:
+    """``least``: how much of the path must be left."""
+    parts = path.parts
+    if len(parts) > least and parts[0] in _UNSAID:
+        parts = parts[1:]
+    return units.printable("/".join(parts))
+
 
 _NAMED, _LONGEST = 3, 60
 

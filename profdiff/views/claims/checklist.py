@@ -17,7 +17,7 @@ from profdiff.session.points import Setting
 from profdiff.session.state import MITIGATION
 from profdiff.views.bisection import cited
 from profdiff.views.kernels import state
-from profdiff.views.kernels.machine import Machine, machine
+from profdiff.views.kernels.state import Machine, machine
 from profdiff.views.record import Record
 
 _NAMED = 3
@@ -96,7 +96,9 @@ def _bisection(known: Grounds) -> _Judged:
 
 def _sweep(known: Grounds) -> _Judged:
     findings = known.findings
-    complete = [one for one in findings.results.settings if _fewest_boots(findings, one)]
+    complete = [
+        setting for setting in findings.results.settings if _fewest_boots(findings, setting)
+    ]
     told, wide = [], False
     for name in findings.results.swept:
         values = list(dict.fromkeys(one.value(name) for one in complete))
@@ -123,7 +125,7 @@ def _series(known: Grounds) -> _Judged:
 
 def _hot_functions(known: Grounds) -> _Judged:
     comparisons = known.findings.comparisons
-    if "instructions" not in [one.metric.name for one in comparisons]:
+    if "instructions" not in [comparison.metric.name for comparison in comparisons]:
         return False, "instructions were not counted"
     if not all(comparisons[0].inlines_visible):
         return False, "no inlined functions (a kernel has no debug ELF)"
@@ -204,11 +206,13 @@ def _repetitions(known: Grounds) -> _Judged:
     fewest = _fewest_boots(findings, findings.setting)
     failed = sum(run.failure is not None for run in findings.manifest.runs)
     told = f"{units.counted(fewest, _what(findings))} of each kernel, {failed} failed"
-    changes = [one for result in findings.results.at(findings.setting) for one in result.changes]
+    changes = [
+        change for result in findings.results.at(findings.setting) for change in result.changes
+    ]
     weak = [
-        one.smallest_p
-        for one in changes
-        if one and not one.counted and one.smallest_p > findings.results.rule.alpha
+        change.smallest_p
+        for change in changes
+        if change and not change.counted and change.smallest_p > findings.results.rule.alpha
     ]
     if weak:
         told += f"; p cannot be below {max(weak):.2g}"
@@ -220,7 +224,7 @@ def _work(known: Grounds) -> _Judged:
     if ops := findings.setting.ops:
         return True, f"{ops:,} ops, counts per op"
     results = findings.results.at(findings.setting)
-    own = [one.metric for one in results if "/" in one.metric.unit]
+    own = [result.metric for result in results if "/" in result.metric.unit]
     own = [
         metric
         for metric in own
@@ -242,9 +246,9 @@ def _fewest_boots(findings: Findings, setting: Setting) -> int:
     """Finished runs at a setting, of the kernel that has fewest."""
     results = findings.results.at(setting)
     if results:
-        return min(len(cell.boots) for one in results for cell in one.cells)
+        return min(len(cell.boots) for result in results for cell in result.cells)
     if setting == findings.setting and findings.comparisons:
-        return min(one.runs for one in findings.comparisons[0].repetitions)
+        return min(repetition.runs for repetition in findings.comparisons[0].repetitions)
     return 0
 
 

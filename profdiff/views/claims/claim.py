@@ -20,10 +20,10 @@ from profdiff.session.manifest import Kernel
 from profdiff.topics.events.sentences import sentence as changed_event
 from profdiff.views.bisection import cited
 from profdiff.views.claims import answers
-from profdiff.views.claims.subsystem import subsystem
-from profdiff.views.kernels.machine import machine
+from profdiff.views.claims.answers import subsystem
+from profdiff.views.kernels.state import machine
 from profdiff.views.record import Record
-from profdiff.views.results import states
+from profdiff.views.results import result as results_result
 from profdiff.views.results.result import bounds, delta, judged, number, seen, state
 
 _MAX_SUBJECT, _MAX_NAME = 150, 40
@@ -293,7 +293,7 @@ def subject_of(findings: Findings, label: str, text: str) -> str:
 def _sure(findings: Findings, label: str, change: Estimate) -> str:
     """How sure it is, where that is a question."""
     if change.states > 1 or change.alone:
-        said = states.told(findings, label, change)
+        said = results_result.told(findings, label, change)
         return f"{said[0].upper()}{said[1:]}."
     if change.verdict is Verdict.EXACT:
         return ""

@@ -1,18 +1,30 @@
-"""What is claimed of several architectures, or compilers: how the same change shows on each, and at
-which settings it costs and at which it saves."""
+"""The change of several parts in sentences: of the experiment, and of functions."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from profdiff.base import units
 from profdiff.evidence.iterations import Iterated
-from profdiff.evidence.parts.results import PartsMetric, PartsResults, PartsSetting
+from profdiff.evidence.parts import PartsMetric, PartsResults, PartsSetting
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.session.held import PartKind
+from profdiff.views.parts.functions import Extent, JointFunction, JointFunctions, KernelExtents
 from profdiff.views.record import Record
 from profdiff.views.results import result
 from profdiff.views.results.result import Delta
+
+
+def alike(
+    told: Mapping[str, Sequence[str]], missing: Mapping[str, str]
+) -> tuple[list[str], list[str]]:
+    """What is told of all parts, from what is told of each, in the order of the first;
+    and the rest with the part's name before it, then why others are ``missing``."""
+    first, *others = told.values()
+    same = [text for text in first if all(text in some for some in others)]
+    own = [f"{name}: {text}" for name, some in told.items() for text in some if text not in same]
+    return same, [*own, *(f"{name}: {why}" for name, why in missing.items())]
+
 
 Direction = Literal["more", "less", "unchanged", "unsure"]
 _VALUES = 4
@@ -221,3 +233,65 @@ def _ranges(some: Sequence[_Seen], *, counted: bool) -> str:
 def _ratio(change: Estimate) -> float:
     base, other = change.medians
     return other / base if base > 0 else float("inf")
+
+
+_NAMES = 3
+_LEADS: Mapping[Extent, str] = {
+    "all": "Under all{} compilers",
+    "one": "Only or mostly under one{} compiler, so that compiler's code and not the algorithm",
+    "some": "Only or mostly under some{} compilers",
+    "elsewhere": "No code under the other{} compilers, which may have it in other functions",
+    "opposed": "More under some{} compilers and less under others",
+    "unsure": "Not certain under all{} compilers",
+}
+
+
+def under(found: JointFunctions) -> str:
+    """What a column of these words means; "" where there is none."""
+    if not found.extents:
+        return ""
+    missing = list(dict.fromkeys(name for extent in found.extents for name in extent.unmeasured))
+    lacks = f", of those that were measured (not {', '.join(missing)})" if missing else ""
+    return f"changed under: the compilers under which the function's own count differs{lacks}"
+
+
+def function_sentences(found: JointFunctions) -> list[str]:
+    """A sentence for each extent that functions have, on each kernel but the base; none for
+    architectures, and where nothing changed. Names are those of ``rows``."""
+    several = len(found.extents) > 1
+    return [
+        units.printable(f"{f'{extent.kernel}: ' if several else ''}{text}")
+        for extent in found.extents
+        for text in _of_kernel(found, extent)
+    ]
+
+
+def _of_kernel(found: JointFunctions, one: KernelExtents) -> Iterator[str]:
+    for extent, lead in _LEADS.items():
+        number = one.functions.get(extent, 0)
+        if not number:
+            continue
+        rows = [row for row in found.rows if row.verdicts[one.kernel].extent == extent]
+        names = [_named(row, one.kernel, extent) for row in rows[:_NAMES]]
+        more = number - len(names)
+        names += [f"{more:,} more" if names else _functions(more)] if more else []
+        of = [
+            f"{units.percent(shares.get(extent, 0.0))} under {part}"
+            for part, shares in one.shares.items()
+        ]
+        measured = lead.format(" measured" if one.unmeasured else "")
+        yield f"{measured}: {units.listed(names)} (of what differs: {', '.join(of)})."
+    if one.unmeasured and one.functions:
+        yield f"Not measured under {units.listed(one.unmeasured)}."
+
+
+def _named(row: JointFunction, kernel: str, extent: Extent) -> str:
+    verdict = row.verdicts[kernel]
+    if extent not in ("one", "some", "elsewhere"):
+        return row.title
+    hardly = f"; hardly under {units.listed(verdict.hardly)}" if verdict.hardly else ""
+    return f"{row.title} ({', '.join(verdict.under)}{hardly})"
+
+
+def _functions(number: int) -> str:
+    return units.counted(number, "function")

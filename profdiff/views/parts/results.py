@@ -1,17 +1,21 @@
-"""Results of several architectures, or compilers, side by side: values as records, and tables with
-columns for each part. A change is of one part; nothing is added up."""
+"""Results of several architectures, or compilers, side by side, and the whole document,
+``profdiff.joint-report/2``. ``profdiff/joint-report.schema.json`` is made of its records;
+``docs/report-data.md`` explains it."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
 
 from profdiff.base import guest_clock
-from profdiff.evidence.parts.results import PartsMetric, PartsResults, PartsSetting
+from profdiff.evidence.parts import PartsMetric, PartsResults, PartsSetting
 from profdiff.evidence.results import Result, Results
 from profdiff.evidence.statistics import Estimate, Verdict
-from profdiff.views.record import Record
+from profdiff.session.held import KindName
+from profdiff.views.document import Document
+from profdiff.views.parts.functions import JointFunctions
+from profdiff.views.record import Record, schema_of
 from profdiff.views.results import result
 from profdiff.views.results.experiment import Change, changed, in_ratios, texts
 from profdiff.views.results.result import ABSENT, Entry, Median, Pair
@@ -195,3 +199,32 @@ def _cells(results: Results, one: Result, label: str, states: bool, noisy: bool)
         yield result.seen(change)
     if noisy:
         yield result.floor(one)
+
+
+SCHEMA: Final = "profdiff.joint-report/2"
+
+
+class JointDocument(Record, frozen=True):
+    """``kind``: what the parts differ by; ``names``: all parts that were asked for, in order.
+    ``setting``: the one that sentences and functions are of, "" for the only one. ``commands``:
+    what shows a part alone. ``missing``: by part, why it has nothing there; ``parts``: the reports
+    of the others."""
+
+    schema: Literal["profdiff.joint-report/2"]
+    profdiff: str
+    kind: KindName
+    names: Annotated[list[str], Meta(min_length=1)]
+    base: str
+    setting: str
+    sentences: list[str]
+    changes: list[JointChange]
+    tables: list[JointTable]
+    functions: JointFunctions | None
+    commands: dict[str, str]
+    missing: dict[str, str]
+    parts: dict[str, Document]
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of all documents; ``joint-report.schema.json`` is a copy."""
+    return schema_of(JointDocument, SCHEMA)

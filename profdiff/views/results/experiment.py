@@ -10,15 +10,17 @@ from msgspec import Meta
 from profdiff.base import guest_clock
 from profdiff.collectors import registry
 from profdiff.evidence import results, statistics
+from profdiff.evidence.cell import Cell
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.iterations import Iterated
 from profdiff.evidence.results import Results
 from profdiff.evidence.statistics import Estimate, Quality, Verdict
 from profdiff.session.points import Setting
-from profdiff.views.kernels import state
+from profdiff.views.kernels import state as kernels_state
 from profdiff.views.kernels.state import StateLine, StatePoint
 from profdiff.views.record import Record, finite
-from profdiff.views.results import notes, result, time_split
+from profdiff.views.results import notes as results_notes
+from profdiff.views.results import result, time_split
 from profdiff.views.results.result import Delta, Entry, Median, Ratio
 from profdiff.views.results.time_split import TimeSplit
 
@@ -149,17 +151,17 @@ class Experiment(Record, frozen=True):
 def experiment(findings: Findings) -> Experiment:
     """The experiment in ``profdiff.report/2``. What is not a number (the change to nothing) is
     null."""
-    told, lines = findings.results, state.lines(findings.state)
+    told, lines = findings.results, kernels_state.lines(findings.state)
     tables = [grid.table for grid in grids(told, findings.setting)]
     return Experiment(
         setting=findings.setting.title,
         results=[shown(told, one) for one in told.every],
         tables=tables,
         time_splits=[one for at in told.settings for one in time_split.splits(told, at)],
-        notes=[note.text for note in notes.notes(told)] if tables else [],
+        notes=[note.text for note in results_notes.notes(told)] if tables else [],
         state=[line.text for line in lines],
         state_lines=lines,
-        state_points=state.points(findings.state),
+        state_points=kernels_state.points(findings.state),
         state_differs=any(line.kind == "differs" for line in lines),
     )
 
@@ -341,13 +343,13 @@ def kernel_by_kernel(told: Results, one: results.Result) -> Grid:
     )
 
 
-def _row(cell: results.Cell, change: Estimate | None, step: Estimate | None) -> list[Entry]:
+def _row(cell: Cell, change: Estimate | None, step: Estimate | None) -> list[Entry]:
     value = Median.of(cell)
     row = [Median(value=value.value), value.spread, result.delta(change), result.bounds(change)]
     return [*row, result.judged(change), result.delta(step), result.judged(step)]
 
 
-def _counted_row(cell: results.Cell, change: Estimate | None, step: Estimate | None) -> list[Entry]:
+def _counted_row(cell: Cell, change: Estimate | None, step: Estimate | None) -> list[Entry]:
     """A row of counts that are equal in every boot, some made doubtful by ticks or states."""
     both = (
         entry
@@ -357,7 +359,7 @@ def _counted_row(cell: results.Cell, change: Estimate | None, step: Estimate | N
     return [Median.of(cell), *both]
 
 
-def _exact_row(cell: results.Cell, change: Estimate | None, step: Estimate | None) -> list[Entry]:
+def _exact_row(cell: Cell, change: Estimate | None, step: Estimate | None) -> list[Entry]:
     """A row of counts that are equal in every boot, without a spread or a verdict."""
     both = (
         entry for one in (change, step) for entry in (result.delta(one), result.difference(one))

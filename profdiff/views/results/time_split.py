@@ -7,11 +7,53 @@ from profdiff.base import units
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.results import Result, Results
-from profdiff.evidence.time.explained import Explained, explained, most_telling
+from profdiff.evidence.time_split import Explained, explained, most_telling
 from profdiff.session.points import Setting
-from profdiff.views import split_words
 from profdiff.views.record import Record
 from profdiff.views.results.result import Delta, Entry
+
+_PERCENT = 100
+
+
+def product(time: float, instructions: float, cycles: float | None) -> str:
+    """``+14.0% time = +1.0% instructions × +12.9% cycles per instruction × ...``: all as multiples
+    of the base's; ``cycles``: None where they are not known."""
+    factors = [f"{_factor(instructions)} instructions"]
+    if cycles is None:
+        factors.append(f"{_factor(time / instructions)} time per instruction")
+    else:
+        factors.append(f"{_factor(cycles / instructions)} cycles per instruction")
+        factors.append(f"{_factor(time / cycles)} time per cycle")
+    return f"{_factor(time)} time = {' × '.join(factors)}"
+
+
+def share(of_instructions: float, low: float, high: float, doubt: str) -> str:
+    """Which part of it instructions explain, with the interval if it is one; ``doubt``: why that is
+    not certain, "" where it is."""
+    if doubt:
+        told = f"how much of it instructions explain is not certain: {doubt}"
+    elif of_instructions < 0:
+        told = "instructions explain none of it: they changed the other way"
+    elif of_instructions > 1:
+        told = "instructions explain more than all of it"
+    else:
+        told = f"instructions explain {part(of_instructions)} of it"
+    ends = part(low), part(high)
+    return f"{told} ({ends[0]} to {ends[1]})" if ends[0] != ends[1] else told
+
+
+def part(share: float) -> str:
+    """A part of the whole: ``8%``."""
+    if not math.isfinite(share) or abs(share) >= 100:
+        return "many times"
+    return f"{_PERCENT * share:.0f}%"
+
+
+def _factor(ratio: float) -> str:
+    """A multiple in front of what changed: ``+14.0%``; from ten times on, or a tenth, as one."""
+    if 0.1 < ratio < 10:
+        return f"{_PERCENT * (ratio - 1):+.1f}%"
+    return f"{ratio:,.0f} times the" if ratio >= 1 else f"1/{1 / ratio:,.0f} of the"
 
 
 class Share(Record, frozen=True):
@@ -23,7 +65,7 @@ class Share(Record, frozen=True):
     high: float | None
 
     def __str__(self) -> str:
-        told = split_words.part(self.part)
+        told = part(self.part)
         if self.low is None or self.high is None:
             return told
         return f"{told} [{100 * self.low:.0f}, {100 * self.high:.0f}]"
@@ -60,12 +102,12 @@ class TimeSplit(Record, frozen=True):
     @property
     def sentence(self) -> str:
         """All of it."""
-        text = split_words.product(self.time, self.instructions, self.cycles)
+        text = product(self.time, self.instructions, self.cycles)
         said = f"{self.label} against {self.base}, by {units.printable(self.metric)}: {text}"
         if self.share is None:
             return f"{said}."
         low, high = self.share.low or 0.0, self.share.high or 0.0
-        told = split_words.share(self.share.part, low, high, self.reason)
+        told = share(self.share.part, low, high, self.reason)
         return f"{said}: {told}.{f' {self.where}' if self.where else ''}"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from profdiff.views.record import Record
-from profdiff.views.suite.records import (
+from profdiff.views.suite import (
     MissingKind,
     SuiteCell,
     SuiteChange,

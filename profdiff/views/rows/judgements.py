@@ -1,10 +1,71 @@
-"""What conditions came to, as rows."""
+"""What conditions came to: in words, and as rows."""
 
+import math
 from collections.abc import Iterable, Iterator
 
-from profdiff.evidence.conditions.condition import WITHOUT_BOUND, Judgement, Outcome
-from profdiff.views.judgements import VERDICTS, sentence
+from profdiff.base import units
+from profdiff.evidence.conditions.condition import (
+    TOO_FEW,
+    WITHOUT_BOUND,
+    Judgement,
+    MeasuredChange,
+    Outcome,
+)
 from profdiff.views.record import Record, finite
+
+# As the reader of a check sees an outcome: a condition says when the check fails.
+VERDICTS = {"holds": "fails", "does not hold": "passes", "inconclusive": "inconclusive"}
+
+
+def sentence(judgement: Judgement) -> str:
+    """One printable line: kernel, change, what was counted, and what a reader must know."""
+    change = judgement.change
+    if not change.decided and change.undecided != TOO_FEW:
+        return units.printable(f"{change.where}: {notes(change)}")
+    if judgement.condition.operator in WITHOUT_BOUND:
+        line = f"{change.where}: {change.note}"
+        return units.printable(f"{line}; cannot be told" if change.differs is None else line)
+    (base, other), per = values(judgement)
+    counted = f"{base} to {other}{per}"
+    line = f"{change.where}: {relative(change)}, {counted}"
+    return units.printable("; ".join(filter(None, [line, notes(change)])))
+
+
+def relative(change: MeasuredChange) -> str:
+    """The change in percent, with its interval where it is not exact; ``new`` where the base has
+    nothing, and in a word where there is no bound."""
+    if change.differs is not None:
+        return "changed" if change.differs else "unchanged"
+    if change.base == 0:
+        return "new" if change.other else "none"
+    percent = units.percent((change.other - change.base) / change.base, "+.2f")
+    if change.low == change.high or math.isnan(change.low) or math.isnan(change.high):
+        return percent
+    return f"{percent} ({100 * change.low:+.2f} to {100 * change.high:+.2f})"
+
+
+def notes(change: MeasuredChange) -> str:
+    """What a reader must know of the change, or nothing."""
+    why = "" if change.decided else change.undecided
+    return "; ".join(filter(None, [why, change.note]))
+
+
+def number(value: float) -> str:
+    """A count, whole or with decimals; ops times a count per op may be off in its last bits."""
+    whole = math.isfinite(value) and math.isclose(value, round(value), rel_tol=1e-12)
+    return units.count(round(value) if whole else value, per_op=not whole)
+
+
+def values(judgement: Judgement) -> tuple[tuple[str, str], str]:
+    """What base and other have, and what stands behind it: per op, as reports, where ops are known
+    and the bound is not of the whole."""
+    change = judgement.change
+    whole = (change.base, change.other)
+    if change.ops:
+        base, other = (units.count(one / change.ops, per_op=True) for one in whole)
+        return (base, other), " per op"
+    base, other = map(number, whole)
+    return (base, other), " per op" if judgement.condition.unit == "/op" else ""
 
 
 class JudgementRow(Record, frozen=True):
@@ -35,15 +96,15 @@ class JudgementRow(Record, frozen=True):
 
 def judgement_rows(judgements: Iterable[Judgement]) -> Iterator[JudgementRow]:
     """As they were judged."""
-    for one in judgements:
-        condition, change = one.condition, one.change
+    for judgement in judgements:
+        condition, change = judgement.condition, judgement.change
         bounded, ops = condition.operator not in WITHOUT_BOUND, change.ops or 1
         yield JudgementRow(
             condition=str(condition),
             metric=condition.metric,
             what=f"total:{condition.what}" if condition.inclusive else condition.what,
-            outcome=one.outcome,
-            verdict=VERDICTS[one.outcome],
+            outcome=judgement.outcome,
+            verdict=VERDICTS[judgement.outcome],
             kernel=change.kernel,
             part=change.part,
             at=change.at,
@@ -53,5 +114,5 @@ def judgement_rows(judgements: Iterable[Judgement]) -> Iterator[JudgementRow]:
             per_op=bool(change.ops) or condition.unit == "/op",
             low=finite(change.low),
             high=finite(change.high),
-            told=sentence(one),
+            told=sentence(judgement),
         )

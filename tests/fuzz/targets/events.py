@@ -9,8 +9,8 @@ from fuzz.target import Target
 from profdiff.base.errors import SessionError
 from profdiff.evidence.kept_events import cell_changes
 from profdiff.profile.code.classes import CLASSES
-from profdiff.profile.events.kept import KeptEvents
-from profdiff.profile.events.table import events
+from profdiff.profile.events import events
+from profdiff.profile.kept_events import KeptEvents
 from profdiff.session.points import Setting
 
 _OPS = 100

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fuzz.target import Target
 from fuzz.targets.elf import MUTATIONS, compiled, sections_of
-from profdiff.reports.layout.text import render
+from profdiff.reports.layout import render_text
 from profdiff.symbolization.type_layout import layouts
 from profdiff.views.layout import build
 
@@ -45,7 +45,7 @@ def _read(data: bytes, folder: Path) -> str:
     path = folder / "types"
     path.write_bytes(data)
     found = layouts(path, _NAMES)
-    return render(build(_NAMES, {"a": "a", "b": "b"}, {"a": found, "b": found}), width=100)
+    return render_text(build(_NAMES, {"a": "a", "b": "b"}, {"a": found, "b": found}), width=100)
 
 
 TARGETS = (Target("types", _seeds, _read, 1500, mutations=MUTATIONS),)

@@ -1,1 +1,0 @@
-"""What any number of recordings say of releases: each cell's line over them, and its steps."""

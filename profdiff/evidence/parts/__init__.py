@@ -1,1 +1,0 @@
-"""What several parts measured, beside each other."""

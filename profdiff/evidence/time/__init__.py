@@ -1,1 +1,0 @@
-"""Time: what of its change instructions explain."""

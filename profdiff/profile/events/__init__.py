@@ -1,2 +1,0 @@
-"""What happened in the kernel, told by the functions that were entered: ``functions.toml`` says
-which."""

@@ -1,1 +1,0 @@
-"""``profdiff blame``: suspect commits, as text and JSON."""

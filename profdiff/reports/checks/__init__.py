@@ -1,1 +1,0 @@
-"""What ``profdiff check`` writes for other programs."""

@@ -1,1 +1,0 @@
-"""Which source lines executed, as tracefiles and as text."""

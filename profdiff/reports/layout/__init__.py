@@ -1,1 +1,0 @@
-"""``profdiff layout``: where fields lie, as text, CSV and JSON."""

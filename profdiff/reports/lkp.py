@@ -1,0 +1,202 @@
+"""A report of the robot's with its explanation: as text, and as an experiment file of the recording
+that answers it."""
+
+import json
+import shlex
+import textwrap
+from collections.abc import Iterator, Mapping
+
+from profdiff.base import units
+from profdiff.base.errors import InputError
+from profdiff.evidence.lkp.kinds import Kind
+from profdiff.views.lkp import Judgement, LkpDocument, Metric, Test
+from profdiff.views.results import time_split
+
+KINDS: Mapping[Kind, str] = {
+    "instructions": "more or other instructions",
+    "lock": "a contended lock or atomic",
+    "lines": "cache lines: data layout, false sharing, or an atomic",
+    "waiting": "waiting, wake-ups, interrupts or frequency",
+    "mixed": "mixed",
+    "unknown": "not known",
+}
+_HASH, _SUBJECT, _METRIC, _PARAMETER = 12, 80, 90, 40
+# What the robot itself says of every test, or of none that matters here.
+_OF_MACHINE = ("compiler", "kconfig", "rootfs", "tbox_group", "ucode", "testcase", "test")
+_INDENT = 2
+
+
+def render_text(document: LkpDocument, *, width: int) -> str:
+    """The reported test, and a line or two for each other one; prose in ``width`` columns."""
+    first, *others = document.tests
+    lines = [*_wrapped(_head(document, first), width), *_wrapped(_test(document, first), width)]
+    for paragraph in _numbers(first):
+        lines += ["", *_wrapped(paragraph, width)]
+    for number, judgement in enumerate(first.kinds):
+        lines += ["", *_wrapped(_judged(judgement, likeliest=not number), width)]
+        lines += [_row(first, name) for name in judgement.metrics]
+    lines += ["", *_answer(first, width)]
+    for other in others:
+        lines += ["", *_wrapped(f"Also {_brief(other)}", width)]
+    lines += ["", *_wrapped(_LEGEND, width)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+_LEGEND = (
+    "All numbers are the mail's own. Time is the inverse of its rate; perf-stat's rows are of the "
+    "whole machine. The interval takes one standard deviation of single runs, where the mail "
+    "prints it (above 2%), to either side: the mail does not say how many runs there were. Kinds "
+    "are judged from these rows alone, and are guesses: for mails that the rules were not made "
+    "from, 7 of 17 were right. Nobody measured anything here."
+)
+
+
+def _head(document: LkpDocument, test: Test) -> str:
+    names = []
+    for column in (test.reported, 0):
+        kernel = test.kernels[column]
+        revision = document.commit if column and document.commit else kernel.revision
+        subject = kernel.subject or (document.commit_subject if column else "")
+        told = f' ("{units.shorten(subject, _SUBJECT)}")' if subject else ""
+        names.append(f"{revision[:_HASH]}{told}")
+    return " against ".join(names)
+
+
+def _test(document: LkpDocument, test: Test) -> str:
+    more = ", ".join(
+        f"{key}={units.shorten(value, _PARAMETER)}"
+        for key, value in test.parameters.items()
+        if key not in _OF_MACHINE
+    )
+    where = f" on {document.machine}" if document.machine else ""
+    return f"{_name(test)}{f' ({more})' if more else ''}{where}"
+
+
+def _name(test: Test) -> str:
+    told = test.parameters
+    return " ".join(told[key] for key in ("testcase", "test") if told.get(key)) or "a test"
+
+
+def _numbers(test: Test) -> Iterator[str]:
+    """What the split says."""
+    if test.metric is None:
+        yield "The table has no row of the workload's own, so nothing says how its time changed."
+        return
+    yield _changed(test)
+    sentence = _sentence(test)
+    if not sentence:
+        yield f"How much of that instructions explain is not known: {test.doubt}."
+        return
+    share = test.share
+    if share is not None and share.cost is not None and share.rest is not None:
+        sentence += (
+            f" Cycles per instruction explain {time_split.part(share.cost)} of it, and time per "
+            f"cycle {time_split.part(share.rest)}: waiting, idle processors, or the frequency."
+        )
+    yield f"It is another op on each kernel: {sentence}" if test.another_op else sentence
+
+
+def _changed(test: Test) -> str:
+    row = _metric(test, test.metric or "")
+    before, after = (row.values[column] for column in (0, test.reported))
+    unit = "" if row.in_points else "%"
+    said = f", a{'n' if test.word[:1] == 'i' else ''} {test.word}" if test.word else ""
+    return (
+        f"{row.name}: {_value(before.mean)} to {_value(after.mean)} "
+        f"({row.changes[test.reported - 1]:+.1f}{unit}){said}"
+    )
+
+
+def _sentence(test: Test) -> str:
+    """The split; "" where it is not known."""
+    time, instructions = test.time, test.instructions
+    if time is None or instructions is None:
+        return ""
+    cpi = test.cycles_per_instruction
+    cycles = cpi.value * instructions.value if cpi else None
+    text = time_split.product(time.value, instructions.value, cycles)
+    share = test.share
+    if share is None:
+        return f"{text}."
+    told = time_split.share(share.instructions, share.low, share.high, test.doubt)
+    if test.unprinted:
+        told += "; the mail prints no deviation up to 2%, and this change is not much larger"
+    return f"{text}: {told}."
+
+
+def _judged(judgement: Judgement, *, likeliest: bool) -> str:
+    intro = "Likeliest, from these rows" if likeliest else "Rows also speak for"
+    return f"{intro}: {KINDS[judgement.kind]}. {judgement.why[:1].upper()}{judgement.why[1:]}."
+
+
+def _row(test: Test, name: str) -> str:
+    """As the mail has it, of the base and the reported kernel."""
+    row = _metric(test, name)
+    before, after = (row.values[column] for column in (0, test.reported))
+    unit = " " if row.in_points else "%"
+    cells = [
+        f"{_value(one.mean):>12}{f' ±{one.spread:4.0%}' if one.spread is not None else ' ' * 6}"
+        for one in (before, after)
+    ]
+    change = row.changes[test.reported - 1]
+    return f"{cells[0]} {change:+10.1f}{unit} {cells[1]}  {units.shorten(row.name, _METRIC)}"
+
+
+def _answer(test: Test, width: int) -> list[str]:
+    found = test.answer
+    can = "What profdiff can answer here"
+    if found.experiment is None:
+        can = "What profdiff can answer, given a workload that does the same"
+    lines = _wrapped(f"{can}: {found.answer}.", width)
+    if found.experiment is not None:
+        commands = [found.experiment.command, *(shlex.split(one) for one in found.then)]
+        lines += [f"  {shlex.join(words)}" for words in commands]
+    for note in found.notes:
+        # What is copied from it, as a URL is, stays whole.
+        wrapped = textwrap.wrap(
+            units.printable(note), width - _INDENT, break_long_words=False, break_on_hyphens=False
+        )
+        lines += [f"- {wrapped[0]}", *(f"  {line}" for line in wrapped[1:])]
+    return lines
+
+
+def _brief(test: Test) -> str:
+    changed = _changed(test) if test.metric else "no row of its own"
+    kind = KINDS[test.kinds[0].kind]
+    return f"{_name(test)}. {changed}. {_sentence(test)} Likeliest: {kind}."
+
+
+def _metric(test: Test, name: str) -> Metric:
+    return next(metric for metric in test.metrics if metric.name == name)
+
+
+def _value(mean: float) -> str:
+    if abs(mean) >= 1e8:
+        return f"{mean:.4g}"
+    return f"{mean:,.0f}" if abs(mean) >= 1000 else f"{mean:.2f}"
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return units.wrap(units.printable(text), width)
+
+
+def render_experiment(document: LkpDocument) -> str:
+    """TOML as docs/experiments.md has it, of the reported test. Raises InputError where profdiff
+    has no workload for it, or one of the suite's cells stands for it."""
+    first = document.tests[0]
+    experiment = first.answer.experiment
+    if experiment is None:
+        raise InputError(f"--experiment: {first.answer.notes[0]}")
+    if experiment.suite:
+        raise InputError(
+            f"--experiment: a cell of the suite {experiment.suite} stands for this test, which no "
+            "experiment file names: use the command"
+        )
+    about = units.printable(f"{first.metric or 'a report'} of {document.subject}")
+    lines = [f"# {about}"]
+    # JSON's strings are basic strings of TOML, except for surrogates, which are not escaped here.
+    lines += [
+        f"{name} = {json.dumps(value, ensure_ascii=False)}"
+        for name, value in experiment.options.items()
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,1 +1,0 @@
-"""``profdiff report --layout``: where data lies, as text, CSV and JSON."""

@@ -1,1 +1,0 @@
-"""The text report of several parts."""

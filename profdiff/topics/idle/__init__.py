@@ -1,1 +1,0 @@
-"""For how long vCPUs idled, and what gave way to that."""

@@ -1,1 +1,0 @@
-"""What probes read: the values of variables where functions begin, and what functions return."""

@@ -1,1 +1,0 @@
-"""How long calls of traced functions took."""

@@ -1,1 +1,0 @@
-"""Where the data of a recording lies, ``profdiff.recorded-layout/1``."""
