@@ -12,6 +12,7 @@ from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.collector import Collector
 from profdiff.collectors.contention import Contention
 from profdiff.collectors.exact.entry import Exact
+from profdiff.collectors.lines.entry import Lines
 from profdiff.collectors.perf.entry import Imported, Perf
 from profdiff.collectors.probe.entry import Probe
 from profdiff.collectors.sharing.entry import Sharing
@@ -21,7 +22,7 @@ from profdiff.collectors.trace.entry import Trace
 
 # The first that can record in a place is taken where none is named.
 _COLLECTORS: tuple[Collector, ...] = (
-    *(Exact(), Perf(), Timed(), Stat(), Trace(), Probe(), Sharing(), Contention()),
+    *(Exact(), Perf(), Timed(), Stat(), Trace(), Probe(), Sharing(), Contention(), Lines()),
     Imported(),
 )
 _OWN = {one.name: one for one in _COLLECTORS}

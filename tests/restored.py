@@ -36,7 +36,8 @@ GUEST = Guest(memory=1024, append="", settle=5.0, timeout=300, restored=True)
 
 @dataclass
 class Restorer:
-    """Runs on the kernel ``image`` under ``qemu``, each in a new folder below ``folder``."""
+    """Runs on the kernel ``image`` under ``qemu``, each in a new folder below ``folder``.
+    ``vmlinux``: the kernel has a debug ELF, beside the image."""
 
     qemu: Qemu
     image: Path
@@ -48,6 +49,7 @@ class Restorer:
     made: int = 0
     collector: str = "exact"
     options: Mapping[str, object] = field(default_factory=dict)
+    vmlinux: bool = False
 
     def recorder(self, command: Sequence[str | Path]) -> Recorder:
         """For runs of ``command``."""
@@ -69,7 +71,8 @@ class Restorer:
         folder = self.folder / str(self.made)
         folder.mkdir(parents=True)
         recorder = self.recorder(command)
-        kernel = KernelFiles("k", str(self.image), self.image)
+        debug_elf = self.image.parent / "vmlinux" if self.vmlinux else None
+        kernel = KernelFiles("k", str(self.image), self.image, debug_elf=debug_elf)
         argv = recorder.workload.guest_argv
         job = RunJob(kernel, argv, self.cpus, folder, variation, repetition)
         return recorder.start(job), folder

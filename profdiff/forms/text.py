@@ -95,10 +95,12 @@ def blocks(
 
 def changed(table: Table, kernel: str, title: str, most: int, width: int) -> list[Block]:
     """The rows that are certain to differ on a kernel, at most so many, the largest first: how
-    often on the base and on it, for a mail."""
+    often on the base and on it, for a mail; nothing where none does."""
     base, delta = table.kernels[0], table.index("delta", kernel)
     verdict = table.index("verdict", kernel)
     sure = [row for row in table.rows if row[delta] and row[verdict] in _SURE]
+    if not sure:
+        return []
     name = next(number for number, column in enumerate(table.columns) if column.kind == "name")
     chosen = [table.index("count", base), table.index("count", kernel), delta, name]
     part = structs.replace(

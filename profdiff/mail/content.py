@@ -140,7 +140,9 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
         "bisection": _bisection(findings),
         "functions": _functions(findings, kernel, wishes.top),
         "events": topics.events_section(findings, kernel, _where(findings, kernel)),
-        "inventory": topics.items_section(wishes.inventory, kernel, _where(findings, kernel)),
+        "inventory": topics.items_section(
+            findings, wishes.inventory, kernel, _where(findings, kernel)
+        ),
         "prices": topics.costs_section(findings, kernel),
         "accesses": _accesses(findings, kernel, wishes.types),
         "sharing": Section("", []) if alone else lines,

@@ -26,6 +26,7 @@ from profdiff.shapes import table as shapes
 from profdiff.shapes.selected import selected
 from profdiff.shapes.table import ABOUT, UNKNOWN, Cell, by_kernel, of_row, tabulate
 from profdiff.topics.events import sentences as events
+from profdiff.topics.inventory.lines import lines
 from profdiff.topics.inventory.measure import Inventory
 from profdiff.topics.inventory.prices import ALONE, PricedInventory
 from profdiff.topics.inventory.sentences import sentence
@@ -131,9 +132,10 @@ def events_section(findings: Findings, label: str, at: str) -> Section:
     return Section("", list[Part](map(table, blocks)))
 
 
-def items_section(inventory: Inventory | None, label: str, at: str) -> Section:
+def items_section(findings: Findings, inventory: Inventory | None, label: str, at: str) -> Section:
     """The item that changed by much more than the instructions, and those that cost more than
-    others of which it is certain that they changed; all items where none of those did."""
+    others of which it is certain that they changed; all items where none of those did. Then the
+    distinct lines of memory that changed."""
     if inventory is None or label not in inventory.labels[1:]:
         return Section("", [])
     every = items(inventory)
@@ -141,6 +143,9 @@ def items_section(inventory: Inventory | None, label: str, at: str) -> Section:
     title = f"Kinds of instructions that changed{at}"
     blocks = changed(replace(every, rows=costly), label, title, _MAX_EVENTS, WIDTH)
     blocks = blocks or changed(every, label, title, _MAX_EVENTS, WIDTH)
+    if distinct := lines(findings):
+        title = "Distinct lines of memory that changed, in the window"
+        blocks += changed(distinct, label, title, _MAX_EVENTS, WIDTH)
     words = sentence(inventory, label)
     return Section("", [*([Prose(words)] if words else []), *map(table, blocks)])
 

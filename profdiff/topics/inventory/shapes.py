@@ -24,6 +24,7 @@ from profdiff.shapes.table import (
     of_row,
     tabulate,
 )
+from profdiff.topics.inventory.lines import NOT_RECORDED, lines
 from profdiff.topics.inventory.loops import Loop, loops
 from profdiff.topics.inventory.measure import Inventory, ItemRow
 from profdiff.topics.inventory.prices import PricedInventory
@@ -43,10 +44,6 @@ _LEGEND = (
     "Items count executed instructions, of all functions or of a function itself. An instruction "
     "can be of several items or of none: they do not add up to the instructions."
 )
-_LINES = (
-    "Distinct cache lines by region are not known, as exact counts hold no addresses of data; "
-    "--collector sharing records the lines that change hands."
-)
 
 
 def section(findings: Findings) -> Section:
@@ -54,6 +51,7 @@ def section(findings: Findings) -> Section:
     inventory = Inventory(findings)
     prices = findings.prices if len(inventory.labels) > 1 else None
     priced = PricedInventory(inventory, prices) if isinstance(prices, Prices) else None
+    distinct = lines(findings)
     return Section(
         name="inventory",
         title="Inventory",
@@ -61,11 +59,16 @@ def section(findings: Findings) -> Section:
         tables=[
             items(inventory),
             *([priced.table()] if priced else ()),
+            *([distinct] if distinct else ()),
             _functions(inventory),
             _loops(inventory),
             _code(inventory, findings.session),
         ],
-        notes=[*_notes(inventory), *([prices] if isinstance(prices, str) else ())],
+        notes=[
+            *_notes(inventory),
+            *(() if distinct else (NOT_RECORDED,)),
+            *([prices] if isinstance(prices, str) else ()),
+        ],
     )
 
 
@@ -267,4 +270,4 @@ def _notes(inventory: Inventory) -> list[str]:
     if any(inventory.unseen.values()):
         told = ", ".join(f"{count:,} ({label})" for label, count in inventory.unseen.items())
         notes.append(f"Instructions in no item, since their bytes were not recorded: {told}.")
-    return [" ".join([_LEGEND, *notes, _LINES])]
+    return [" ".join([_LEGEND, *notes])]

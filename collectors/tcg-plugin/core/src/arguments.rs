@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int, CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use crate::lines::regions::Symbols;
 use crate::probes::Probe;
 
 /// What is recorded.
@@ -18,6 +19,8 @@ pub enum Records {
     },
     /// Lines that change hands, of so many bytes.
     Sharing(u64),
+    /// Distinct lines, of a kernel that has these variables.
+    Lines(Symbols),
 }
 
 /// What a user asked for.
@@ -34,7 +37,7 @@ pub struct Arguments {
 }
 
 const KNOWN: &str = "out=PATH and memory=MEBIBYTES are needed, calls=on or calls=off and \
-                     turns=SEED and probe=PROBE, or sharing=64 or sharing=128";
+                     turns=SEED and probe=PROBE, or sharing=64 or sharing=128, or lines=ADDRESSES";
 
 impl Arguments {
     /// Those that QEMU gave to `qemu_plugin_install`; else what is wrong with them.
@@ -50,7 +53,8 @@ impl Arguments {
 
     fn parse<'w>(words: impl Iterator<Item = &'w [u8]>) -> Result<Arguments, String> {
         let (mut out, mut memory) = (None, None);
-        let (mut calls, mut seed, mut line_size) = (false, None, None);
+        let (mut calls, mut seed) = (false, None);
+        let mut others = None;
         let mut probes = Vec::new();
         for word in words {
             let refused = || {
@@ -68,7 +72,11 @@ impl Arguments {
                 (b"memory", _) => memory = Some(number().ok_or_else(refused)? as usize),
                 (b"calls", b"on" | b"off") => calls = value == b"on",
                 (b"turns", _) => seed = Some(number().ok_or_else(refused)?),
-                (b"sharing", b"64" | b"128") => line_size = number(),
+                (b"sharing", b"64" | b"128") => others = number().map(Records::Sharing),
+                (b"lines", _) => {
+                    let symbols = std::str::from_utf8(value).ok().and_then(Symbols::parse);
+                    others = Some(Records::Lines(symbols.ok_or_else(refused)?));
+                }
                 (b"probe", _) => {
                     let probe = std::str::from_utf8(value).ok().and_then(Probe::parse);
                     probes.push(probe.ok_or_else(refused)?);
@@ -82,13 +90,14 @@ impl Arguments {
         Ok(Arguments {
             out,
             memory,
-            records: line_size.map_or(Records::Counts { calls, seed }, Records::Sharing),
+            records: others.unwrap_or(Records::Counts { calls, seed }),
             probes,
         })
     }
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -118,6 +127,11 @@ mod tests {
             parsed(&["memory=5", "sharing=128", "out=/a=b"]),
             given(sharing)
         );
+        let symbols = Symbols::parse("1:2:3:4:5:6:7:8").unwrap();
+        assert_eq!(
+            parsed(&["memory=5", "lines=1:2:3:4:5:6:7:8", "out=/a=b"]),
+            given(Records::Lines(symbols))
+        );
     }
 
     #[test]
@@ -127,6 +141,7 @@ mod tests {
             &["memory=5"],
             &["out=o", "memory=x"],
             &["out=o", "memory=5", "sharing=32"],
+            &["out=o", "memory=5", "lines=64"],
             &["out=o", "memory=5", "calls=maybe"],
             &["out=o", "memory=5", "more"],
         ] {

@@ -16,17 +16,15 @@ use crate::counts_file::Counted;
 use crate::ffi;
 use crate::following::{self, follow, follow_anywhere, follow_block, follow_halt, with_tracker};
 use crate::idling::{self, Idled};
+use crate::lines::callbacks as lines;
 use crate::memory::{self, refuse, say};
-use crate::pages;
-use crate::probes;
-use crate::random_turns;
 use crate::repeated::Repeated;
-use crate::running;
 use crate::sharing::callbacks as sharing;
 use crate::slots::{Place, Slots};
 use crate::stretches::{self, Instruction, Stretches};
 use crate::tracker::Tracker;
 use crate::window::Windows;
+use crate::{pages, probes, random_turns, running};
 
 struct Collector {
     architecture: &'static dyn Architecture,
@@ -99,12 +97,14 @@ pub unsafe fn install(
     let out = arguments.out;
     let calls = match arguments.records {
         Records::Counts { calls, seed } => {
-            if let Some(seed) = seed {
-                if !random_turns::begin(seed, vcpus) {
-                    return -1;
-                }
+            if seed.is_some_and(|seed| !random_turns::begin(seed, vcpus)) {
+                return -1;
             }
             calls
+        }
+        Records::Lines(symbols) => {
+            // SAFETY: `id` is the plugin's own.
+            return unsafe { lines::install(id, architecture, out, symbols, api) };
         }
         Records::Sharing(line_size) => {
             // SAFETY: `id` is the plugin's own.

@@ -35,10 +35,14 @@
 //! - [`pages`]: which page of a program runs where it was translated
 //! - [`aliases`]: code that runs at several addresses
 //! - [`memory`]: how much of it the plugin may take
+//! - [`memory_map`]: from an access's address to its page
+//! - [`extents`]: how many bytes an access has
+//! - [`marked_window`]: when lines are recorded
 //! - [`counts_file`]: the result, as written for the host
 //! - [`arguments`]: the plugin's arguments
 //! - [`collector`]: the plugin's state, and its callbacks
 //! - [`sharing`]: instead of counts, which cache lines change hands
+//! - [`lines`]: instead of counts, how many distinct lines are accessed
 
 pub mod aliases;
 pub mod architecture;
@@ -54,12 +58,16 @@ pub mod counters;
 pub mod counting;
 pub mod counts_file;
 pub mod entries;
+pub mod extents;
 pub mod ffi;
 pub mod following;
 pub mod frames;
 pub mod idling;
 pub mod iterations;
+pub mod lines;
+pub mod marked_window;
 pub mod memory;
+pub mod memory_map;
 pub mod node;
 pub mod pages;
 pub mod probes;

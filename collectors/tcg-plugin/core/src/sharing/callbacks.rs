@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::architecture::{Architecture, End, Mark, Memory, MAX_CODE};
 use crate::counting::Api;
 use crate::ffi;
+use crate::marked_window::{Effect, Windows};
 use crate::memory::{refuse, say};
 use crate::sharing::file::Recorded;
 use crate::sharing::kernel_path::{Block, Ends as BlockEnds};
 use crate::sharing::recorder::{Ends, Instruction, Recorder};
-use crate::sharing::window::Window;
 use crate::sharing::MOST_VCPUS;
 use crate::slots::{Place, PlaceNumber, Slots};
 use crate::turns::{may_take_turns, Turns, CANNOT};
@@ -38,8 +38,7 @@ struct Collector {
     recorder: Option<Recorder>,
     /// Whether code is translated with callbacks.
     armed: bool,
-    command: Window,
-    marks: Window,
+    windows: Windows,
 }
 
 static COLLECTOR: AtomicPtr<Collector> = AtomicPtr::new(ptr::null_mut());
@@ -85,8 +84,7 @@ pub unsafe fn install(
         is_executed: Vec::new(),
         recorder: None,
         armed: false,
-        command: Window::default(),
-        marks: Window::default(),
+        windows: Windows::default(),
     };
     COLLECTOR.store(Box::into_raw(Box::new(collector)), Ordering::Relaxed);
     // SAFETY: as promised.
@@ -178,76 +176,44 @@ impl Collector {
     }
 
     fn marked(&mut self, mark: Mark) {
-        // The command has ended: whoever runs the program now only looks at it.
-        let ended = self.command.closed > 0 && !self.command.is_open();
-        if ended && mark != Mark::CommandStart {
+        if self.windows.have_ended(mark) {
             return;
         }
-        let had_marks = self.marks.is_used();
-        match mark {
-            Mark::CommandStart => {
-                self.arm();
-                self.marks.of_one();
-                if !had_marks && self.command.start() {
-                    self.opens();
-                }
-            }
-            Mark::CommandStop => {
-                if self.command.stop() && !had_marks {
-                    self.closes();
-                }
-            }
-            Mark::Start => {
-                if self.marks.start() {
-                    self.opens();
-                    if self.marks.opened == 1 {
-                        self.forget();
-                        self.translate_anew();
-                    }
-                }
-            }
-            Mark::Stop => {
-                if self.marks.stop() {
-                    self.closes();
-                }
-            }
-            Mark::Op => {
-                // The first one shows that system calls are not what operations are.
-                if self.ends == Ends::Calls {
-                    self.ends = Ends::Marks;
-                    self.forget();
-                }
-                self.operation_ends();
-            }
-            Mark::Copy => self.marks.add_copy(),
+        if mark == Mark::CommandStart {
+            self.arm();
         }
-    }
-
-    fn opens(&mut self) {
+        let effect = self.windows.mark(mark);
         if let Some(recorder) = &mut self.recorder {
-            recorder.open = true;
+            match effect {
+                Effect::Opens { .. } => recorder.open = true,
+                Effect::Closes => recorder.close(),
+                Effect::Nothing => {}
+            }
         }
-    }
-
-    fn closes(&mut self) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.close();
+        if effect == (Effect::Opens { first: true }) {
+            self.forget();
+            self.translate_anew();
+        }
+        if mark == Mark::Op {
+            // The first one shows that system calls are not what operations are.
+            if self.ends == Ends::Calls {
+                self.ends = Ends::Marks;
+                self.forget();
+            }
+            self.operation_ends();
         }
     }
 
     /// Forget what was recorded: by other marks than those that count.
     fn forget(&mut self) {
-        let open = match self.marks.is_used() {
-            true => self.marks.is_open(),
-            false => self.command.is_open(),
-        };
+        let open = self.windows.used().is_open();
         if let Some(recorder) = &mut self.recorder {
             recorder.begin(open);
         }
     }
 
     fn operation_ends(&mut self) {
-        if self.command.is_open() {
+        if self.windows.command.is_open() {
             if let Some(recorder) = &mut self.recorder {
                 recorder.operation_ends();
             }
@@ -366,7 +332,6 @@ extern "C" fn exiting() {
     let Some(recorder) = &collector.recorder else {
         return;
     };
-    let marks = collector.marks.is_used();
     let flags = |place: u32| {
         let found = collector.instructions.get(place as usize);
         // SAFETY: `instruction` made it, and nobody else uses it now.
@@ -379,15 +344,8 @@ extern "C" fn exiting() {
         executed: &collector.executed,
         flags: &flags,
         ends: collector.ends,
-        kind: match marks {
-            true => 2,
-            false => u32::from(collector.command.opened > 0),
-        },
-        window: if marks {
-            &collector.marks
-        } else {
-            &collector.command
-        },
+        kind: collector.windows.kind(),
+        window: collector.windows.used(),
     };
     let path = &collector.out;
     let result = File::create(path).and_then(|file| recorded.write(&mut BufWriter::new(file)));

@@ -41,11 +41,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use crate::marked_window::Window;
 use crate::sharing::accesses::{Access, Counted};
 use crate::sharing::holds::{Held, Hold, NO_CALL};
 use crate::sharing::lines::{Line, LineNumber, Lines};
 use crate::sharing::recorder::{Ends, Recorder};
-use crate::sharing::window::Window;
 use crate::slots::{Place, PlaceNumber};
 
 const MAGIC: &[u8; 8] = b"PDSHARED";

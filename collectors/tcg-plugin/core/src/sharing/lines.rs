@@ -5,8 +5,8 @@
 //! nor more often than others write it: transfers are the sum over vCPUs of the lower of the two.
 //! This needs no order of events, so it is the same however QEMU's turns fall.
 
+use crate::memory_map::PageNumber;
 use crate::sharing::coherence::{Holders, Miss};
-use crate::sharing::memory_map::PageNumber;
 
 /// The number of a line.
 pub type LineNumber = u32;

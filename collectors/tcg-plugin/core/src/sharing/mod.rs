@@ -7,14 +7,12 @@
 //! operations.
 //!
 //! - [`coherence`]: the protocol
-//! - [`memory_map`]: from an access's address to its line
 //! - [`lines`]: what is known of each line
 //! - [`accesses`]: which instructions access which bytes of a line
 //! - [`recorder`]: all of that together
 //! - [`kernel_path`]: what each vCPU executes of the kernel
 //! - [`holds`]: what executes while a lock is held
 //! - [`replay`]: the accesses in other orders
-//! - [`window`]: when it records
 //! - [`file`]: the result, as written for the host
 //! - [`callbacks`]: what QEMU tells
 
@@ -25,10 +23,8 @@ pub mod file;
 pub mod holds;
 pub mod kernel_path;
 pub mod lines;
-pub mod memory_map;
 pub mod recorder;
 pub mod replay;
-pub mod window;
 
 /// The most vCPUs.
 pub const MOST_VCPUS: usize = 8;

@@ -1,11 +1,11 @@
 //! All that is recorded: operations of vCPUs, and what they access.
 
-use crate::ffi;
+use crate::extents::Extents;
+use crate::memory_map::MemoryMap;
 use crate::sharing::accesses::{Access, Accesses};
 use crate::sharing::holds::{Hold, Holds, NO_CALL};
 use crate::sharing::kernel_path::{Block, KernelPath};
 use crate::sharing::lines::{LineNumber, Lines, Operation};
-use crate::sharing::memory_map::MemoryMap;
 use crate::sharing::replay::Trace;
 use crate::sharing::MOST_VCPUS;
 use crate::slots::PlaceNumber;
@@ -95,29 +95,6 @@ pub struct Recorder {
     pub open: bool,
 }
 
-/// What QEMU says of each sort of access, which is asked for once: its `info` tells bytes and
-/// direction, and little else.
-struct Extents {
-    /// By `info`: 0 unknown, else a number of bytes, and the highest bit of a store.
-    known: Box<[u16]>,
-}
-
-impl Extents {
-    const MOST: usize = 1 << 18;
-
-    #[inline]
-    fn of(&mut self, info: u32) -> (u32, bool) {
-        let Some(known) = self.known.get_mut(info as usize) else {
-            return ffi::extent(info);
-        };
-        if *known == 0 {
-            let (size, store) = ffi::extent(info);
-            *known = size as u16 | u16::from(store) << 15;
-        }
-        (u32::from(*known & 0x7fff), *known >> 15 == 1)
-    }
-}
-
 impl Recorder {
     /// For vCPUs and lines of so many bytes.
     pub fn new(turns: Turns, vcpus: usize, line_size: u64) -> Recorder {
@@ -132,9 +109,7 @@ impl Recorder {
             paths: (0..vcpus).map(|_| KernelPath::default()).collect(),
             holds: Holds::new(vcpus),
             last: (0, usize::MAX, 0, 0),
-            extents: Extents {
-                known: vec![0; Extents::MOST].into(),
-            },
+            extents: Extents::default(),
             open: false,
         }
     }

@@ -50,6 +50,11 @@ impl MemoryMap {
         &self.pages
     }
 
+    /// The page that has a physical address, if it was accessed.
+    pub fn known(&self, physical: u64) -> Option<PageNumber> {
+        self.by_physical.get(&(physical >> PAGE_SHIFT)).copied()
+    }
+
     /// The page of an access to `address` with QEMU's `info`; None for a device's. Inside a callback
     /// of that access.
     #[inline]
