@@ -164,6 +164,7 @@ def bisect(
     from profdiff.bisection.bisecting import bisect as run
     from profdiff.collectors.architecture import named
     from profdiff.collectors.kernels.git_spec import GitSpec
+    from profdiff.collectors.kernels.variant import split
     from profdiff.evidence.conditions.condition import Condition
     from profdiff.recording import copies
     from profdiff.views.bisection import sentences
@@ -173,6 +174,12 @@ def bisect(
         raise InputError("--threshold is the smallest step that --all finds: add --all")
     if not options["command"]:
         raise InputError("no COMMAND: write the command to bisect with after --")
+    for name, revision in (("--good", good), ("--bad", bad)):
+        if words := split(revision)[1].words:
+            raise InputError(
+                f"{name} {revision}: a bisection gives all revisions the same guest: write "
+                f"--append, --memory, --cpus or --cpu instead of {' '.join(words)}"
+            )
     folder = output or Path(f"{Path(options['command'][0]).stem}.bisect")
     plain = GitSpec(
         repository=repo,
