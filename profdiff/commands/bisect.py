@@ -113,6 +113,15 @@ def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="What to build the kernels for.  [default: this machine's]",
 )
 @click.option(
+    "--with",
+    "patches",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="PATCH",
+    help="Build each revision with this patch on top where it applies: a fix without which some do "
+    "not build or boot. Repeat the option for more.",
+)
+@click.option(
     "-o",
     "--output",
     type=OUTPUT_FOLDER,
@@ -146,6 +155,7 @@ def bisect(
     config: str,
     compiler: str,
     architecture: str | None,
+    patches: tuple[Path, ...],
     output: Path | None,
     every: bool,
     threshold: float,
@@ -199,6 +209,7 @@ def bisect(
             experiment=experiment,
             all_above=threshold if every else None,
             suspects=suspects,
+            patches=[patch.expanduser().absolute() for patch in patches],
         )
     )
     if session.manifest.bisection:
