@@ -3,6 +3,7 @@
 Lines of the cache: 64 bytes on all processors that profdiff records on.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -229,3 +230,9 @@ LINE = 64
 def lines_of(start: int, size: int) -> range:
     """The lines that ``size`` bytes from ``start`` on lie in; what has no size lies in one."""
     return range(start // LINE, (start + max(size, 1) - 1) // LINE + 1)
+
+
+def mebibytes(text: str) -> int | None:
+    """MiB that ``512``, ``512M`` or ``2G`` says; None for another text."""
+    match = re.fullmatch(r"([0-9]{1,7})([MG]?)(iB|B)?", text, re.IGNORECASE)
+    return int(match[1]) * (1024 if match[2].upper() == "G" else 1) if match else None

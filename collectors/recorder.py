@@ -89,7 +89,8 @@ class Recorder:
     without it on the machines that the kernels name. ``guest.timeout`` is both's. With ``observe``
     guests run the workload once more under the agent's eyes. ``folder`` is for what guests boot
     from. ``place``: where guests run, None for here. ``machines``: by key, those that were saved
-    before, or why they could not be; others are saved when a run needs them, which waits."""
+    before, or why they could not be; others are saved when a run needs them, which waits.
+    ``models``: by the processor's model, ``qemu`` with it, for kernels that are given one."""
 
     collector: Collector
     options: Options
@@ -100,6 +101,7 @@ class Recorder:
     folder: Path
     place: GuestPlace | None = None
     machines: Mapping[str, MachineState | records.Failure] = field(default_factory=dict)
+    models: Mapping[str, Qemu] = field(default_factory=dict)
     _archives: dict[tuple[tuple[str, ...], VariedState | None], Path] = field(
         default_factory=dict, init=False
     )
@@ -122,25 +124,25 @@ class Recorder:
         """Start a run. Raises what ``initramfs.build`` does, and OSError."""
         if job.kernel.machine is not None:
             return self._start_there(job)
-        if self.qemu is None or job.kernel.image is None:
+        qemu = self.emulator(job.kernel)
+        if qemu is None or job.kernel.image is None:
             raise InputError(f"{job.kernel.label}: there is neither a guest nor a machine for it")
         if self.restores:
-            return self._restore(self.qemu, job)
-        boot = Boot(
-            job.kernel.image,
-            self._archive(self.qemu, job),
-            self.guest.append,
-            self.guest.memory,
-            job.cpus,
-            job.variation,
-        )
+            return self._restore(qemu, job)
+        guest, archive = job.kernel.variant.guest(self.guest), self._archive(qemu, job)
+        boot = Boot(job.kernel.image, archive, guest.append, guest.memory, job.cpus, job.variation)
         if self.place is not None:
             return self.place.start(self, job, boot)
         more = self.collector.qemu_arguments(
-            self.qemu, self.options, job.folder, job.repetition, job.kernel
+            qemu, self.options, job.folder, job.repetition, job.kernel
         )
-        arguments = self.qemu.arguments(boot, job.folder, more)
+        arguments = qemu.arguments(boot, job.folder, more)
         return Running(self, job, GuestRun(arguments, job.folder, self.guest.timeout), arguments)
+
+    def emulator(self, kernel: KernelFiles) -> Qemu | None:
+        """What the guest of a kernel runs on; None on machines."""
+        model = kernel.variant.cpu
+        return self.models[model] if model and self.qemu else self.qemu
 
     @property
     def restores(self) -> bool:
@@ -150,11 +152,12 @@ class Recorder:
     def machine(self, kernel: KernelFiles, cpus: int) -> SavedMachine:
         """The machine that runs of a kernel are restored from. Raises InputError where what is to
         be delivered is too large for one, MissingError, OSError."""
-        assert self.qemu  # noqa: S101
-        programs = self.collector.programs(self.qemu.architecture)
+        qemu, guest = self.emulator(kernel), kernel.variant.guest(self.guest)
+        assert qemu  # noqa: S101
+        programs = self.collector.programs(qemu.architecture)
         # Names of arguments take less than what is added to this.
         room = room_for(self.workload.files, self._own_files(()))
-        return SavedMachine(self.qemu, kernel, self.guest, cpus, tuple(programs), room)
+        return SavedMachine(qemu, kernel, guest, cpus, tuple(programs), room)
 
     def _restore(self, qemu: Qemu, job: RunJob) -> "Running":
         machine = self.machine(job.kernel, job.cpus)
@@ -249,7 +252,7 @@ class Running:
     @property
     def emulator(self) -> records.Qemu | None:
         """What the guest runs on; None on a machine."""
-        qemu = self.recorder.qemu
+        qemu = self.recorder.emulator(self.job.kernel)
         return qemu.described(self.arguments) if qemu and self.job.kernel.machine is None else None
 
     @property

@@ -1,6 +1,7 @@
 """What a run says of itself, and what its kernel was built from, in the words of the session's
 manifest (``docs/session.md``)."""
 
+import re
 from typing import Annotated, Literal
 
 import msgspec
@@ -13,6 +14,8 @@ Text = Annotated[str, msgspec.Meta(max_length=65536)]
 # The hash of a commit, or of a tree, of SHA-1 or SHA-256.
 Commit = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})\Z")]
 Number = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
+# The longest command line of x86-64 has 2,047 characters, of which all kernels' are a part.
+MAX_APPEND = 1024
 Value = bool | int | float | Text | list[Text] | None
 
 
@@ -34,6 +37,52 @@ class Guest(Part, frozen=True):
     cpu: Text | None = None
     restored: bool = False
     not_restored: Text | None = None
+
+
+class Variant(Part, frozen=True):
+    """What one kernel is given otherwise than the others: ``append``, boot arguments behind those
+    of all; ``memory`` in MiB, the number of vCPUs (``cpus``) and QEMU's ``-cpu`` (``cpu``) in place
+    of theirs, None for theirs."""
+
+    append: Annotated[str, msgspec.Meta(max_length=MAX_APPEND)] = ""
+    memory: Annotated[int, msgspec.Meta(ge=16, le=2**24)] | None = None
+    cpus: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
+    cpu: Text | None = None
+
+    def guest(self, usual: Guest) -> Guest:
+        """The guest of a kernel with it, where others have the ``usual`` one."""
+        append = " ".join(filter(None, [usual.append, self.append]))
+        return msgspec.structs.replace(
+            usual, append=append, memory=self.memory or usual.memory, cpu=self.cpu or usual.cpu
+        )
+
+    def also(self, other: "Variant") -> "Variant":
+        """This one with what ``other`` gives: arguments behind its own, the rest in place of it."""
+        return Variant(
+            append=" ".join(filter(None, [self.append, other.append])),
+            memory=other.memory or self.memory,
+            cpus=other.cpus or self.cpus,
+            cpu=other.cpu or self.cpu,
+        )
+
+    @property
+    def words(self) -> list[str]:
+        """What it gives: each argument, then ``memory=2048M``, ``cpus=2``, ``cpu=MODEL``."""
+        return [
+            *arguments(self.append),
+            *([f"memory={self.memory}M"] if self.memory else []),
+            *([f"cpus={self.cpus}"] if self.cpus else []),
+            *([f"cpu={self.cpu}"] if self.cpu else []),
+        ]
+
+
+NO_VARIANT = Variant()
+
+
+def arguments(line: str) -> list[str]:
+    """The arguments of a kernel's command line, whose double quotes may hold blanks
+    (Documentation/admin-guide/kernel-parameters.rst)."""
+    return re.findall(r'(?:"[^"]*"?|[^\s"])+', line)
 
 
 class Failure(Part, frozen=True, kw_only=False):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from profdiff.views.kernels.variant import Variant
 from profdiff.views.suite import (
     SCHEMA,
     SuiteCell,
@@ -60,6 +61,7 @@ def suite(labels: Sequence[str] = ("base", "mid", "new"), **more: object) -> Sui
                 release=RELEASES.get(label, f"6.{place}.0"),
                 build_id=f"{place + 1:02x}" * 20,
                 compiler="gcc 12.2.0",
+                variant=Variant(append="", memory_mib=None, cpus=None, cpu=None, words=[]),
             )
             for place, label in enumerate(labels)
         ],

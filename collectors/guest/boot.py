@@ -7,7 +7,7 @@ Varied states: what a workload finds otherwise than in the plain one, though it 
 to it. ``state.c`` makes them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
@@ -132,22 +132,32 @@ class Boot:
 _MIB = 1 << 20
 
 
-def refuse(memory: int, kernels: Iterable[KernelFiles], files: Iterable[GuestFile]) -> None:
-    """Raise InputError if guests of ``memory`` MiB cannot boot ``kernels`` with ``files``, or this
-    machine cannot give as much."""
-    if (most := of_this_machine()) is not None and memory * _MIB > most:
-        raise InputError(
-            f"--memory {memory}M: this machine has {most // _MIB:,} MiB of memory and swap: give "
-            "guests less"
-        )
+def refuse(memory: int, kernels: Sequence[KernelFiles], files: Iterable[GuestFile]) -> None:
+    """Raise InputError if guests of ``memory`` MiB, or what a kernel is given, cannot boot
+    ``kernels`` with ``files``, or this machine cannot give as much."""
+    usual = f"--memory {memory}M"
+    named = {
+        kernel.label: f"{kernel.label}: memory={own}M"
+        for kernel in kernels
+        if (own := kernel.variant.memory)
+    }
+    sizes = [(kernel.variant.memory or memory, kernel.label) for kernel in kernels]
+    most = of_this_machine()
+    for size, label in sizes or [(memory, "")]:
+        if most is not None and size * _MIB > most:
+            raise InputError(
+                f"{named.get(label, usual)}: this machine has {most // _MIB:,} MiB of memory and "
+                "swap: give guests less"
+            )
     # The root file system is in memory, and what it was unpacked from at first too.
     unpacked = sum(file.source.stat().st_size for file in files)
-    for kernel in kernels:
+    for kernel, (size, label) in zip(kernels, sizes, strict=True):
         least = unpacked + (of_image(kernel.image) if kernel.image else 0)
-        if least > memory * _MIB:
+        if least > size * _MIB:
             raise InputError(
-                f"--memory {memory}M: {kernel.label} and the files of the workload take at least "
-                f"{-(-least // _MIB):,} MiB while it boots: raise --memory"
+                f"{named.get(label, usual)}: {label} and the files of the workload take at least "
+                f"{-(-least // _MIB):,} MiB while it boots: raise "
+                f"{'memory=' if label in named else '--memory'}"
             )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from profdiff.base.errors import InputError
 from profdiff.collectors.kernels.address import Address
 from profdiff.collectors.kernels.images import bootable
-from profdiff.collectors.records import BuiltFrom
+from profdiff.collectors.records import NO_VARIANT, BuiltFrom, Variant
 from profdiff.symbolization.kernel_chains import module_name
 
 
@@ -15,7 +15,7 @@ from profdiff.symbolization.kernel_chains import module_name
 class KernelFiles:
     """What a spec led to: an ``image`` to boot, or a ``machine`` that runs it. ``modules`` is a
     folder that holds ``.ko`` files, at any depth; ``debug_elf`` may be compressed whole (``.zst``,
-    ``.xz``). ``source``: what profdiff built it from."""
+    ``.xz``). ``source``: what profdiff built it from; ``variant``: what it is given."""
 
     label: str
     spec: str
@@ -26,6 +26,7 @@ class KernelFiles:
     machine: Address | None = None
     # Its lists have no hash; what is equal else has the same one.
     source: BuiltFrom | None = field(default=None, hash=False)
+    variant: Variant = NO_VARIANT
 
 
 @cache

@@ -1,5 +1,6 @@
 """A bisection from its question to its evidence, and how long it takes."""
 
+import hashlib
 import shutil
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
@@ -9,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from profdiff.base import units
+from profdiff.base import bounded, units
 from profdiff.base.atomic import write_atomic
-from profdiff.base.errors import InputError
+from profdiff.base.errors import InputError, told
 from profdiff.base.temporary import temporary_folder
 from profdiff.base.terminal import tell
 from profdiff.bisection.evidence import Evidence, gather, refuse_alike
@@ -41,6 +42,7 @@ from profdiff.session.points import settings
 from profdiff.session.session import Session
 from profdiff.sources.repository import Repository
 
+_MAX_PATCH = 64 << 20
 STEPS, EVIDENCE = "steps.profdiff", "evidence.profdiff"
 
 
@@ -48,7 +50,8 @@ STEPS, EVIDENCE = "steps.profdiff", "evidence.profdiff"
 class Asking:
     """``plain``: repository, config, compiler and architecture, absolute; ``experiment``: the
     workload and its guests. ``all_above``: follow every step of that size, as a fraction of good;
-    None: the first culprit alone. ``suspects``: whether those are tried first."""
+    None: the first culprit alone. ``suspects``: whether those are tried first. ``patches``: what
+    each revision is built with, where that applies; absolute."""
 
     plain: GitSpec
     good: str
@@ -58,6 +61,7 @@ class Asking:
     experiment: RecordOptions
     all_above: float | None = None
     suspects: bool = True
+    patches: Sequence[Path] = ()
 
 
 def bisect(asked: Asking) -> Session:
@@ -93,7 +97,7 @@ def _measuring(
 ) -> Iterator[tuple[Measuring, Equipment]]:
     """Good and bad measured, and all that measures the others."""
     equipment = Equipment.of(asked.experiment, asked.plain.architecture or host())
-    kernels = Kernels(asked.plain)
+    kernels = Kernels(asked.plain, asked.patches)
     try:
         ends = [kernels.build(commit) for commit in (good, bad)]
         steps = asked.folder / STEPS
@@ -275,7 +279,17 @@ def _question(asked: Asking, repository: Repository, good: str, bad: str) -> Que
         compiler=spec.compiler,
         architecture=spec.architecture.arch if spec.architecture else "",
         condition=str(asked.condition) if asked.condition else "",
+        patches=", ".join(map(_named, asked.patches)),
     )
+
+
+def _named(patch: Path) -> str:
+    """A patch by its name and content. Raises InputError."""
+    try:
+        content = bounded.read(patch, _MAX_PATCH)
+    except OSError as error:
+        raise InputError(f"--with: {told(error)}") from error
+    return f"{patch.name} (sha256 {hashlib.sha256(content).hexdigest()[:16]})"
 
 
 def _clear(folder: Path, question: Question, before: Question) -> None:

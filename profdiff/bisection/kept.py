@@ -19,7 +19,7 @@ _MAX_FILE = 2**24
 
 class Question(Part, frozen=True):
     """What is bisected. ``good`` and ``bad`` are hashes; ``condition`` "": the middle between
-    them."""
+    them; ``patches``: what revisions are built with, where that applies."""
 
     repository: Text
     good: Commit
@@ -28,6 +28,7 @@ class Question(Part, frozen=True):
     compiler: Text = ""
     architecture: Text = ""
     condition: Text = ""
+    patches: Text = ""
 
 
 class _Content(Part, frozen=True):

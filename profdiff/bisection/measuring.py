@@ -17,8 +17,15 @@ from profdiff.base.terminal import tell
 from profdiff.bisection.git_bisect import Mark
 from profdiff.bisection.kept import Kept
 from profdiff.bisection.verdict import Judge, Verdict
-from profdiff.collectors.kernels.build import BuildError, UnfitError, build, is_built
+from profdiff.collectors.kernels.build import (
+    BuildError,
+    DoesNotApply,
+    UnfitError,
+    build,
+    is_built,
+)
 from profdiff.collectors.kernels.building.job import BuildJob
+from profdiff.collectors.kernels.building.prepared import prepare
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.git_spec import Change, GitSpec
 from profdiff.collectors.recorder import Recorder
@@ -31,6 +38,10 @@ from profdiff.session.session import Session
 
 _DIGITS = 12
 _PATIENCE = 30.0
+# Where a console's trouble begins (kernel/panic.c, arch/x86/kernel/dumpstack.c), and how many lines
+# of it are told.
+_TROUBLE = re.compile(r"Kernel panic|Oops|BUG:|kernel BUG at|Unable to handle|general protection")
+_CONSOLE = 12
 
 
 def label_of(commit: str) -> str:
@@ -39,17 +50,36 @@ def label_of(commit: str) -> str:
 
 
 class Kernels:
-    """``plain``: the repository, config, compiler and architecture of all. One build may go on
-    beside what the caller does; it ends with ``close``."""
+    """``plain``: the repository, config, compiler and architecture of all; ``patches``: what each
+    revision is built with where that applies. One build may go on beside what the caller does; it
+    ends with ``close``."""
 
-    def __init__(self, plain: GitSpec) -> None:
-        self._plain = plain
+    def __init__(self, plain: GitSpec, patches: Sequence[Path] = ()) -> None:
+        self._plain, self._patches = plain, patches
+        self._carried: dict[str, tuple[Change, ...]] = {}
         self._beside: tuple[str, subprocess.Popen[bytes]] | None = None
 
     def spec(self, commit: str, reverted: str = "") -> GitSpec:
-        """What names the kernel of a revision, with another commit reverted on top."""
+        """What names the kernel of a revision with the patches that apply to it, and with another
+        commit reverted on top. Raises InputError where a file holds no patch."""
         changes = (Change("revert", reverted),) if reverted else ()
-        return replace(self._plain, revision=commit, changes=changes)
+        return replace(self._plain, revision=commit, changes=(*self._carries(commit), *changes))
+
+    def _carries(self, commit: str) -> tuple[Change, ...]:
+        """The patches that apply to a revision, in their order, each on top of the others; a
+        revision that has what one changes is not given it again."""
+        if commit not in self._carried:
+            found: tuple[Change, ...] = ()
+            for patch in self._patches:
+                more = (*found, Change("patch", str(patch)))
+                try:
+                    prepare(replace(self._plain, revision=commit, changes=more))
+                except DoesNotApply as error:
+                    tell(f"{label_of(commit)} is built without {patch.name}: {error}")
+                else:
+                    found = more
+            self._carried[commit] = found
+        return self._carried[commit]
 
     def build(self, commit: str, label: str = "", reverted: str = "") -> KernelFiles:
         """The kernel, out of the cache or built now. Raises what
@@ -132,6 +162,22 @@ def failure_of(session: Session, label: str) -> str:
     return failed[-1].message if failed else "no run was recorded"
 
 
+def tell_console(session: Session, label: str) -> None:
+    """Tell what the console of a kernel said last, if it has no result and its console tells
+    why."""
+    failed = [one.failure for one in session.manifest.runs if one.kernel == label and one.failure]
+    for line in excerpt(failed[-1].console) if failed else ():
+        tell(f"  {units.printable(line)}")
+
+
+def excerpt(console: Sequence[str]) -> list[str]:
+    """The lines of a console from where a kernel panics on, or from the fault before that; else
+    its last ones."""
+    starts = (at for at, line in enumerate(console) if _TROUBLE.search(line))
+    first = next(starts, max(0, len(console) - _CONSOLE))
+    return list(console[first : first + _CONSOLE])
+
+
 def has_result(session: Session, label: str, recorders: Sequence[Recorder]) -> bool:
     """Whether a kernel was counted."""
     return bool(session.finished(label, recorders[0].collector.name))
@@ -142,6 +188,7 @@ def require_result(
 ) -> None:
     """Raise RunError where a kernel has none; ``shown``: what the user calls it."""
     if not has_result(session, label, recorders):
+        tell_console(session, label)
         raise RunError(f"{shown or label} has no result: {failure_of(session, label)}")
 
 
@@ -215,7 +262,9 @@ class Measuring:
         if not self._has(label):
             why = failure_of(self.session, label)
             self.kept.fail(commit, why)
-            return self._skipped(commit, why)
+            skipped = self._skipped(commit, why)
+            tell_console(self.session, label)
+            return skipped
         found = self._of(label)
         said = "" if found.number is None else f", {self.judge.what} {units.digits(found.number)}"
         tell(f"{label} {f'is {found.mark}' if found.mark != 'skip' else found.reason}{said}")

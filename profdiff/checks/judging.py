@@ -206,6 +206,9 @@ class _Part:
                     why = why or _scatter(found, change.kernel)
                 if why:
                     change = replace(change, decided=False, undecided=why)
+                if intended := ", ".join(found.facts.intended(self._base, change.kernel)):
+                    note = "; ".join(filter(None, [change.note, f"differs in: {intended}"]))
+                    change = replace(change, note=note)
                 yield replace(change, part=self.name, word=self.word, at=found.setting.title)
 
     def _at(

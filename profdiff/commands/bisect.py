@@ -113,6 +113,15 @@ def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="What to build the kernels for.  [default: this machine's]",
 )
 @click.option(
+    "--with",
+    "patches",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="PATCH",
+    help="Build each revision with this patch on top where it applies: a fix without which some do "
+    "not build or boot. Repeat the option for more.",
+)
+@click.option(
     "-o",
     "--output",
     type=OUTPUT_FOLDER,
@@ -146,6 +155,7 @@ def bisect(
     config: str,
     compiler: str,
     architecture: str | None,
+    patches: tuple[Path, ...],
     output: Path | None,
     every: bool,
     threshold: float,
@@ -164,6 +174,7 @@ def bisect(
     from profdiff.bisection.bisecting import bisect as run
     from profdiff.collectors.architecture import named
     from profdiff.collectors.kernels.git_spec import GitSpec
+    from profdiff.collectors.kernels.variant import split
     from profdiff.evidence.conditions.condition import Condition
     from profdiff.recording import copies
     from profdiff.views.bisection import sentences
@@ -173,6 +184,12 @@ def bisect(
         raise InputError("--threshold is the smallest step that --all finds: add --all")
     if not options["command"]:
         raise InputError("no COMMAND: write the command to bisect with after --")
+    for name, revision in (("--good", good), ("--bad", bad)):
+        if words := split(revision)[1].words:
+            raise InputError(
+                f"{name} {revision}: a bisection gives all revisions the same guest: write "
+                f"--append, --memory, --cpus or --cpu instead of {' '.join(words)}"
+            )
     folder = output or Path(f"{Path(options['command'][0]).stem}.bisect")
     plain = GitSpec(
         repository=repo,
@@ -192,6 +209,7 @@ def bisect(
             experiment=experiment,
             all_above=threshold if every else None,
             suspects=suspects,
+            patches=[patch.expanduser().absolute() for patch in patches],
         )
     )
     if session.manifest.bisection:

@@ -58,7 +58,9 @@ def doctor(kernels: tuple[str, ...]) -> None:
             if files.debug_elf:
                 debug = Finding("debug ELF", "ok", str(files.debug_elf))
             title = f"{argument.label}: a guest, {architecture.arch}"
-            found = [Finding("image", "ok", str(files.image)), debug, *_least(files.image)]
+            given = ", ".join(argument.variant.words)
+            own = [Finding("its own", "note", given)] if given else []
+            found = [Finding("image", "ok", str(files.image)), debug, *_least(files.image), *own]
             _show(title, [*found, *_guests(architecture)])
 
 

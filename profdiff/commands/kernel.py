@@ -39,6 +39,8 @@ def kernel() -> None:
                                      git:~/linux@v6.16+fast.patch~cac1db8c3aad,
                                      git:~/linux@v6.16,config=distribution,cc=clang-18
       a machine that runs a kernel:  running, ssh://[user@]host[:port]
+    Behind all but the last, what its guest is given otherwise than others:
+      ,append=ARGUMENTS  ,memory=SIZE  ,cpus=N  ,cpu=MODEL
     """
 
 
@@ -57,12 +59,14 @@ def add(name: str, spec: str) -> None:
     kernel image and a vmlinux of the same build.
     """
     from profdiff.collectors.kernels import registered
-    from profdiff.collectors.kernels.kinds.registry import check_name, parse
+    from profdiff.collectors.kernels.kinds.registry import check_name, parse_varied
+    from profdiff.collectors.kernels.variant import suffix
 
     check_name(name)
-    meant = parse(spec).absolute()
+    found, variant = parse_varied(spec)
+    meant = found.absolute()
     _tell_of(meant.check(name), name)
-    registered.add(name, str(meant))
+    registered.add(name, f"{meant}{suffix(variant)}")
     say(f"{name} = {registered.registered()[name]}")
 
 
@@ -177,8 +181,10 @@ def _remove_unused(days: float) -> None:
     from profdiff.collectors.guest import machine_state
     from profdiff.collectors.kernels import registered
     from profdiff.collectors.kernels.building.slots import remove_unused
+    from profdiff.collectors.kernels.variant import split
 
-    kernels, slots, size = remove_unused(days, set(registered.registered().values()))
+    named = {split(spec)[0] for spec in registered.registered().values()}
+    kernels, slots, size = remove_unused(days, named)
     what = units.counted(kernels, "kernel")
     where = units.counted(slots, "worktree")
     say(f"removed {what} and {where}: {file_size(size)}")

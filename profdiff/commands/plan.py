@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from profdiff.recording.experiment import Experiment
     from profdiff.recording.schedule import Chosen, Estimate
     from profdiff.recording.suites import SuitePlan
+    from profdiff.session.manifest import Kernel
 
 _SHOWN = 40
 
@@ -108,12 +109,15 @@ def _show_suite(asked: SuitePlan, options: dict[str, Any]) -> None:
         tags = f"  ({', '.join(one.workload.tags)})" if one.workload.tags else ""
         told = f"{one.cells:4} cells {len(pending):6,} runs  {one.workload.about}{tags}"
         say(printable(f"{one.name:24} {told}").rstrip())
-    kernels = {kernel.label for one in asked.each for kernel in one.experiment.planned.kernels}
+    kernels = {
+        kernel.label: kernel for one in asked.each for kernel in one.experiment.planned.kernels
+    }
     say(
         f"{asked.folder}: {units.counted(len(asked.each), 'workload')}, "
         f"{units.counted(asked.cells, 'cell')}, "
         f"{len(kernels)} kernels; {done:,} runs done, {runs:,} to do"
     )
+    _say_given(kernels.values())
     if runs:
         say(str(schedule.Estimate(low, high, done)))
     if (most := max(one.states for one in asked.each)) and not asked.asked.shard:
@@ -121,6 +125,13 @@ def _show_suite(asked: SuitePlan, options: dict[str, Any]) -> None:
             f"then, each cell that changed by {RELEVANT:.0%} is repeated in varied states until "
             f"its verdict stands, at most {most}"
         )
+
+
+def _say_given(kernels: Iterable[Kernel]) -> None:
+    """What the guests of some kernels are given otherwise than those of others."""
+    for kernel in kernels:
+        if words := kernel.variant.words:
+            say(printable(f"{kernel.label} is given {' '.join(words)}"))
 
 
 def _show(
@@ -148,6 +159,7 @@ def _show(
         f"{', '.join(manifest.collectors)}; {done} runs done, {failed} failed, "
         f"{len(pending)} to do"
     )
+    _say_given(manifest.kernels)
     if asked.note:
         say(f"note: {asked.note}")
     for name in manifest.collectors:
@@ -158,7 +170,8 @@ def _show(
     for number, run in enumerate(shown, 1):
         point = manifest.points[run.point]
         told = [f"{name}={value}" for name, value in point.parameters.items()]
-        told += [units.counted(point.cpus, "vCPU")] if point.cpus else []
+        cpus = run.kernel.variant.cpus or point.cpus
+        told += [units.counted(cpus, "vCPU")] if cpus else []
         copies = manifest.workload.copies
         told += [f"{copies} copies"] if copies > 1 else []
         told += [f"state {run.state}"] if run.state else []

@@ -223,8 +223,8 @@ class CellValue(NamedTuple):
 
 
 class Release(NamedTuple):
-    """A kernel of a series. ``title``: its release, and the label where another kernel has the
-    same one."""
+    """A kernel of a series. ``title``: its release with what its guest is given, and the label
+    where another kernel has the same ones."""
 
     kernel: Kernel
     title: str
@@ -314,7 +314,13 @@ def _work(cell: SuiteCell) -> Work:
 
 
 def _identity(kernel: Kernel) -> str:
-    return kernel.build_id or kernel.image_sha256 or f"{kernel.release} {kernel.version}"
+    """What a kernel is: its build, and what its guest is given."""
+    build = kernel.build_id or kernel.image_sha256 or f"{kernel.release} {kernel.version}"
+    return f"{build} {kernel.variant}"
+
+
+def _name(kernel: Kernel) -> str:
+    return " ".join([kernel.release or kernel.label, *kernel.variant.words])
 
 
 def _fill(
@@ -323,7 +329,7 @@ def _fill(
     """Put releases into order, and places on their lines."""
     # What was recorded first stands first where releases have one version.
     ordered = sorted(kernels, key=lambda identity: release_key(kernels[identity].release))
-    names = [kernels[identity].release or kernels[identity].label for identity in ordered]
+    names = [_name(kernels[identity]) for identity in ordered]
     for identity, name in zip(ordered, names, strict=True):
         kernel = kernels[identity]
         alike = names.count(name) > 1 and kernel.label != name

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from profdiff.base.errors import ProfdiffError
@@ -71,7 +70,8 @@ def steps(
     line = one.lines[cell]
     known = [number for number in sorted(line) if line[number][0].value is not None]
     found: dict[int, ReleaseStep] = {}
-    for since, at in pairwise(known):
+    for place, at in enumerate(known[1:], 1):
+        since = _since(one, known[:place], at)
         before, after = _pair(line[since], line[at])
         change = _change(before, after)
         relevant = change.relevant(threshold)
@@ -99,6 +99,14 @@ def steps(
             _programs_differ(sources, before, after),
         )
     return found
+
+
+def _since(one: ReleaseSeries, earlier: Sequence[int], at: int) -> int:
+    """The release that another is compared with: the one before whose guest was given the same, or
+    else the one before."""
+    variant = one.releases[at].kernel.variant
+    alike = [other for other in earlier if one.releases[other].kernel.variant == variant]
+    return (alike or earlier)[-1]
 
 
 def _pair(before: Sequence[CellValue], after: Sequence[CellValue]) -> tuple[CellValue, CellValue]:

@@ -39,8 +39,10 @@ def lacking(session: Session, facts: Facts, setting: Setting, state: State) -> l
     guest = session.manifest.guest
     if point is None or guest is None:
         return []
-    off = {one.label for one in session.compared if _value(point, THP, one.label) == "never"}
-    options = dict(known_options(session, off if guest.memory < _ENOUGH else ()))
+    memory = {one.label: one.variant.memory or guest.memory for one in session.compared}
+    little = {label: size for label, size in memory.items() if size < _ENOUGH}
+    off = {label for label in little if _value(point, THP, label) == "never"}
+    options = dict(known_options(session, off))
     kernels = {
         kernel.label: _kernel(point, kernel.label, options.get(kernel.label, {}), facts)
         for kernel in session.compared
@@ -55,7 +57,8 @@ def lacking(session: Session, facts: Facts, setting: Setting, state: State) -> l
         told = (
             f"The workload asks for huge pages ({times}), but gets none on {units.listed(asking)}"
         )
-    why = _why(asking or lost, guest.memory)
+    shown = asking or lost
+    why = _why(shown, min((little[label] for label, one in shown.items() if one.small), default=0))
     return [f"{told}{': ' if why else ''}{why}."]
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from profdiff.base import units
+from profdiff.base.errors import InputError
 from profdiff.base.metric import TRANSFERRED
 from profdiff.collectors import registry
+from profdiff.collectors.kernels.variant import split, suffix
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange
 from profdiff.mail.letter import WIDTH, Notes, Part, Prose, Section
@@ -50,6 +52,16 @@ def _word(word: str) -> str:
     return without_paths(word)
 
 
+def _without_variant(word: str) -> tuple[str, str]:
+    """A word of a command line without the options that its kernel's guest is given, and these. It
+    may be a stranger's."""
+    try:
+        bare, variant = split(word)
+    except InputError:
+        return word, ""
+    return bare, suffix(variant)
+
+
 def recorded(manifest: Manifest) -> tuple[list[str], bool]:
     """The command line of a recording: a kernel that was given as a path or a machine is named by
     its release, the workload by its file's name. Whether a kernel is. A commit tells
@@ -63,17 +75,18 @@ def recorded(manifest: Manifest) -> tuple[list[str], bool]:
     if workload.kind == "imported":
         kernels = {}
     found, renamed = [], False
-    for word in manifest.command:
-        # --kernel LABEL=SPEC, --kernel=LABEL=SPEC, --kernel SPEC
+    for written in manifest.command:
+        # --kernel LABEL=SPEC, --kernel=LABEL=SPEC, --kernel SPEC; what its guest is given stays.
+        word, given = _without_variant(written)
         start = next((len(word) - len(spec) for spec in kernels if word.endswith(spec)), None)
         if start is not None and (start == 0 or word[start - 1] == "="):
             kernel = kernels[word[start:]]
-            found.append(f"{word[:start]}{kernel.release or kernel.label}")
+            found.append(f"{word[:start]}{kernel.release or kernel.label}{given}")
             renamed = True
         elif word in workload.argv[:1] and PurePosixPath(word).parent != PurePosixPath():
             found.append(PurePosixPath(word).name)
         else:
-            found.append(_word(word))
+            found.append(f"{_word(word)}{given}")
     return found, renamed or bool(kernels)
 
 
@@ -117,7 +130,8 @@ def state_differences(findings: Findings) -> list[Part]:
     """What of the kernels' state differs, and other cautions: who reads the result must know it
     before."""
     lines = [line.text for line in state.lines(findings.state) if line.kind == "differs"]
-    lines = [*findings.foremost, *lines, *findings.cautions]
+    intended = facts.intentions(findings.facts, [kernel.label for kernel in findings.kernels])
+    lines = [*findings.foremost, *intended, *lines, *findings.cautions]
     return [_notes(_few(lines, "state difference"))] if lines else []
 
 
@@ -171,6 +185,7 @@ def _kernels(findings: Findings, kernel: str) -> list[str]:
             *([f"build id {one.build_id[:_BUILD_ID]}"] if one.build_id else []),
             *([facts.sentence(one.source)] if one.source else []),
             *([one.compiler or "compiler unknown"] if len(compilers) > 1 else []),
+            *filter(None, [facts.given(one)]),
             *(["the base"] if one is every[0] and len(every) > 1 else []),
         ]
         lines.append(f"{one.label}: {', '.join(known)}")
@@ -293,9 +308,10 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
 
 def _mitigations(findings: Findings) -> str:
     """``, with mitigations=off``, as the command line has it last; else which work."""
-    line = findings.facts.command_lines.get(findings.kernels[0].label) or ""
-    found = re.findall(r"(?:^|\s)(mitigations=\S+)", line)
-    if found:
-        return f", with {units.printable(found[-1])}"
+    lines = [findings.facts.command_lines.get(one.label) or "" for one in findings.kernels]
+    found = [re.findall(r"(?:^|\s)(mitigations=\S+)", line)[-1:] for line in lines]
+    # What only some were given stands beside these.
+    if found[0] and all(one == found[0] for one in found):
+        return f", with {units.printable(found[0][0])}"
     known = state.mitigations(findings.state)
     return f" ({units.printable(known)})" if known else ""

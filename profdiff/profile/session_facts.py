@@ -15,6 +15,7 @@ from profdiff.session.facts import Facts
 from profdiff.session.kernel_config import MAX_SIZE, ConfigDifferences, parse, unpacked
 from profdiff.session.manifest import Manifest, Run
 from profdiff.session.session import Session
+from profdiff.session.variants import variants
 
 # COMMAND_LINE_SIZE is 2,048 on x86 and arm64, at most 4,096.
 _MAX_COMMAND_LINE = 64 * 1024
@@ -49,6 +50,7 @@ def read(session: Session) -> Facts:
         configs=configs,
         config=differences.result(),
         config_problems=problems,
+        variants=variants(session.manifest),
     )
 
 

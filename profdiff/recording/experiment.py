@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -27,7 +27,7 @@ from profdiff.collectors.recorder import Recorder
 from profdiff.collectors.records import Failure, Value
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload, prepare, prepare_for_machine
-from profdiff.recording import copies, named_functions, plan, states, sweep
+from profdiff.recording import copies, named_functions, plan, states, sweep, variants
 from profdiff.recording.located import Located, UnbuiltKernel, built
 from profdiff.session import inlines
 from profdiff.session import manifest as m
@@ -194,6 +194,7 @@ class Experiment:
         for name in equipment.collectors:
             emulator = equipment.emulators.get(name)
             registry.collector(name).refuse(located, equipment.options, emulator)
+            variants.models(located, partial(_emulator, asked, name, architecture))
         own = (
             known.get(("own files", architecture), partial(initramfs.own_files, architecture))
             if architecture
@@ -212,6 +213,7 @@ class Experiment:
             guests = architecture is not None
             named = copies.named(prepared, command)
             points = sweep.points(asked.sweep, named, in_guests=guests, whole=whole)
+        variants.refuse_cpus(located, asked.sweep, equipment.collectors, architecture)
         several = any((one.cpus or 1) > 1 for one in points.every)
         if several and architecture and architecture.one_vcpu:
             raise InputError(
@@ -265,6 +267,10 @@ class Experiment:
                 observe=self.asked.observe,
                 folder=folder / name,
                 machines=self.machines,
+                models=variants.models(
+                    self.kernels,
+                    partial(_emulator, self.asked, name, self.equipment.architecture),
+                ),
             )
             for name in manifest.collectors
         ]
@@ -382,4 +388,10 @@ def _emulator(
     given = value_for("--qemu", asked.qemu, architecture)
     program = program_named("--qemu", given) if given else None
     emulator = registry.collector(name).emulator(architecture, program)
-    return emulator.with_cpu(cpu)
+    return _with_cpu(emulator, cpu)
+
+
+@cache
+def _with_cpu(emulator: Qemu, model: str | None) -> Qemu:
+    """It is started to try the model: once, however many sessions of a suite ask."""
+    return emulator.with_cpu(model)

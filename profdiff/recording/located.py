@@ -15,6 +15,7 @@ from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.kinds.git import FromGit
 from profdiff.collectors.kernels.kinds.registry import KernelArgument, once
 from profdiff.collectors.kernels.kinds.spec import Spec
+from profdiff.collectors.records import NO_VARIANT, Variant
 
 # What takes less was built before; so many builds tell what the next ones take.
 _BUILT, _LATEST = 0.5, 4
@@ -22,11 +23,13 @@ _BUILT, _LATEST = 0.5, 4
 
 @dataclass(frozen=True)
 class UnbuiltKernel:
-    """A kernel that there is not: ``reason`` says why it could not be built, in one line."""
+    """A kernel that there is not: ``reason`` says why it could not be built, in one line;
+    ``variant``: what it would be given."""
 
     label: str
     spec: Spec
     reason: str
+    variant: Variant = NO_VARIANT
 
 
 Located = KernelFiles | UnbuiltKernel
@@ -107,12 +110,12 @@ def not_built(
 
 def _locate(argument: KernelArgument, holes: Set[str]) -> Located:
     try:
-        return argument.spec.locate(argument.label)
+        return replace(argument.spec.locate(argument.label), variant=argument.variant)
     except BuildError as error:
         if argument.label not in holes:
             raise
         tell(f"{argument.label}: not built, the recording goes on without it: {error.first}")
-        return UnbuiltKernel(argument.label, argument.spec, error.first)
+        return UnbuiltKernel(argument.label, argument.spec, error.first, argument.variant)
 
 
 def _architecture(kernels: Sequence[KernelFiles]) -> Architecture | None:
@@ -186,7 +189,7 @@ def _architecture_of(kernel: Located) -> Architecture:
 def _for_each(
     argument: KernelArgument, architectures: Sequence[Architecture]
 ) -> list[KernelArgument]:
-    return [KernelArgument(argument.label, one) for one in argument.spec.for_each(architectures)]
+    return [replace(argument, spec=one) for one in argument.spec.for_each(architectures)]
 
 
 def _built_for(spec: Spec) -> Architecture:
@@ -211,7 +214,7 @@ def specified(
         if named := spec.git.compiler:
             raise InputError(f"{label} says cc={named}: leave out that or --compilers")
         for name, each in found.items():
-            each.append(KernelArgument(label, FromGit.of(replace(spec.git, compiler=name))))
+            each.append(replace(argument, spec=FromGit.of(replace(spec.git, compiler=name))))
     return found
 
 

@@ -132,8 +132,8 @@ def _wanted(
         recorders = one.recorders(manifest, folder)
         seen = set()
         for run in schedule.missing_runs(manifest, one.kernels, recorders, runs):
-            cpus = manifest.points[run.point].cpus or 1
-            known = id(run.recorder), run.kernel.image, cpus
+            cpus = run.kernel.variant.cpus or manifest.points[run.point].cpus or 1
+            known = id(run.recorder), run.kernel.image, run.kernel.variant, cpus
             if run.recorder.restores and known not in seen:
                 seen.add(known)
                 machine = run.recorder.machine(run.kernel, cpus)

@@ -69,13 +69,15 @@ def describe_kernel(files: KernelFiles) -> m.Kernel:
         build_id=built or known,
         debug_elf=str(debug_elf.resolve()) if debug_elf else None,
         source=files.source,
+        variant=files.variant,
         local=files.machine is not None and not files.machine.host,
     )
 
 
 def describe_hole(hole: UnbuiltKernel) -> m.Kernel:
     """A kernel that was not built, as the manifest names it."""
-    return m.Kernel(label=hole.label, spec=str(hole.spec), hole=hole.reason)
+    spec = str(hole.spec)
+    return m.Kernel(label=hole.label, spec=spec, hole=hole.reason, variant=hole.variant)
 
 
 def _known_build_ids(files: KernelFiles) -> list[str]:
@@ -231,6 +233,9 @@ def _other_kernels(old: m.Manifest, new: m.Manifest) -> str | None:
         # Nobody knows what a hole would have been.
         if not (was.hole or kernel.hole) and was.image_sha256 != kernel.image_sha256:
             return f"another kernel called {kernel.label}"
+        if was.variant != kernel.variant:
+            given = " ".join(was.variant.words)
+            return f"{kernel.label} {f'with {given}' if given else 'without options of its own'}"
     return None
 
 

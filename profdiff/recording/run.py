@@ -225,7 +225,7 @@ def _start(batch: _Begun, pending: PendingRun) -> _Active:
     point = manifest.points[pending.point]
     guest_argv = pending.recorder.workload.guest_argv
     argv = tuple(substitute(word, point.parameters) for word in guest_argv)
-    cpus = point.cpus or 1
+    cpus = pending.kernel.variant.cpus or point.cpus or 1
     job = RunJob(pending.kernel, argv, cpus, folder, variation, pending.repetition)
     return _Active(batch, pending, pending.recorder.start(job), folder, m.timestamp())
 

@@ -32,6 +32,7 @@ from profdiff.reports.page.site import (
 from profdiff.session.held import held
 from profdiff.views import atlas, suite_making
 from profdiff.views.atlas import Atlas, AtlasSeries
+from profdiff.views.kernels.variant import variant
 from profdiff.views.suite import SuiteCell, SuiteDamage, SuiteDocument, SuiteMissing
 
 _NAMED = 6
@@ -146,6 +147,7 @@ class _Maker:
             label=kernel.label,
             build_id=kernel.build_id,
             compiler=kernel.compiler,
+            variant=variant(kernel),
             sentence=self._sentence(one, number, here, counts),
             **counts,
         )

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from profdiff.collectors.records import NO_VARIANT, Variant
+from profdiff.session import variants
 from profdiff.session.kernel_config import OptionDifference
 
 # Words of a command line that name the kernel itself, or are drawn for each boot.
@@ -18,8 +20,9 @@ class Facts(msgspec.Struct, frozen=True):
 
     ``compilers``, ``command_lines`` (the kernels') and ``machines`` (values by name) hold what is
     known, ``workloads`` what ran, of recordings that exist; ``config`` what differs between the
-    configs of ``configs``; ``config_problems`` why a config could not be read. ``lost``: the part
-    of the samples that was lost, 0 to 1, all runs together; only of sampled profiles.
+    configs of ``configs``; ``config_problems`` why a config could not be read. ``variants``: what
+    guests were given (``session.variants``). ``lost``: the part of the samples that was lost, 0 to
+    1, all runs together; only of sampled profiles.
     """
 
     compilers: Mapping[str, str] = msgspec.field(default_factory=dict)
@@ -29,20 +32,32 @@ class Facts(msgspec.Struct, frozen=True):
     configs: Sequence[str] = ()
     config: Sequence[OptionDifference] = ()
     config_problems: Mapping[str, str] = msgspec.field(default_factory=dict)
+    variants: Mapping[str, Variant] = msgspec.field(default_factory=dict)
     lost: Mapping[str, float] = msgspec.field(default_factory=dict)
 
     def differences(self) -> dict[str, dict[str, str | None]]:
         """Workload, compiler, command line, and what machines say of themselves, where known
-        kernels do not have them alike: values by label, None where a kernel has none."""
+        kernels do not have them alike: values by label, None where a kernel has none. What was
+        asked for is none of them."""
         found: dict[str, dict[str, str | None]] = {}
         if len(set(self.workloads.values())) > 1:
             found["workload"] = dict(self.workloads)
         if len(set(self.compilers.values())) > 1:
             found["compiler"] = dict(self.compilers)
-        if len(set(map(words, self.command_lines.values()))) > 1:
+        if len(set(map(self.plain_line, self.command_lines))) > 1:
             found["command line"] = dict(self.command_lines)
         machines = self.machine_differences(list(self.machines))
         return found | {f"machine: {name}": values for name, values in machines.items()}
+
+    def intended(self, base: str, label: str) -> list[str]:
+        """What a kernel was to differ from the base in, in words."""
+        return variants.differences(self.variants, base, label)
+
+    def plain_line(self, label: str) -> str:
+        """A known command line without what names the kernel itself, is drawn for each boot, or was
+        given to this kernel alone."""
+        line = words(self.command_lines[label])
+        return variants.without(line, self.variants.get(label, NO_VARIANT))
 
     def machine_differences(self, labels: Sequence[str]) -> dict[str, dict[str, str | None]]:
         """What some kernels' machines say of themselves and do not have alike."""
@@ -50,7 +65,10 @@ class Facts(msgspec.Struct, frozen=True):
         found: dict[str, dict[str, str | None]] = {}
         for name in dict.fromkeys(name for own in some.values() for name in own):
             values = {label: own.get(name) for label, own in some.items()}
-            if not _UNCOMPARED.fullmatch(name) and len(set(values.values())) > 1:
+            if _UNCOMPARED.fullmatch(name) or len(set(values.values())) < 2:
+                continue
+            given = {label: own for label, own in self.variants.items() if label in some}
+            if not variants.is_consequence(name, given):
                 found[name] = values
         return found
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from profdiff.collectors.records import ABSENT, Name, Part, Text, Value
+from profdiff.collectors.records import ABSENT, NO_VARIANT, Name, Part, Text, Value
 from profdiff.collectors.records import BuiltFrom as BuiltFrom
 from profdiff.collectors.records import Clock as Clock
 from profdiff.collectors.records import Failure as Failure
@@ -19,6 +19,7 @@ from profdiff.collectors.records import Measured as Measured
 from profdiff.collectors.records import Node as Node
 from profdiff.collectors.records import Qemu as Qemu
 from profdiff.collectors.records import Sampling as Sampling
+from profdiff.collectors.records import Variant as Variant
 from profdiff.collectors.records import Window as Window
 from profdiff.session.bisection import Bisection
 
@@ -115,7 +116,8 @@ class Kernel(Part, frozen=True):
     is there if an image was booted. ``twin_of``: it is the kernel of that label once more, measured
     to see what differs where nothing does (A/A). ``source``: what profdiff built it from. ``hole``:
     why there is no such kernel, "" for one that there is; a hole has no image and no runs.
-    ``local``: it is the one that ran on the recording machine, whose files are its processes'."""
+    ``variant``: what its guest was given otherwise than those of others. ``local``: it is the one
+    that ran on the recording machine, whose files are its processes'."""
 
     label: Label
     spec: str
@@ -133,6 +135,7 @@ class Kernel(Part, frozen=True):
     twin_of: Label | None = None
     source: BuiltFrom | None = None
     hole: Text = ""
+    variant: Variant = NO_VARIANT
     local: bool = False
 
 

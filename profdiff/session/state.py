@@ -16,6 +16,7 @@ import msgspec
 from profdiff.session.manifest import Collector, Run
 from profdiff.session.points import Cells, Setting, cells_by_state, settings
 from profdiff.session.session import Session
+from profdiff.session.variants import is_consequence, variants
 
 # Of /proc/vmstat, what tells of the memory that a workload got (Documentation/mm/transhuge.rst,
 # include/linux/vm_event_item.h); the rest differs from kernel to kernel in what it counts.
@@ -189,13 +190,15 @@ class Shift(msgspec.Struct, frozen=True):
 class State(msgspec.Struct, frozen=True):
     """The state of all settings together. ``differences``: what differs at any of them, with the
     values at the first; ``equal``: what is the same at all where it was compared, with the value at
-    the first; ``unknown``: what is not known at one or more."""
+    the first; ``unknown``: what is not known at one or more; ``intended``: of the differences,
+    those that follow from what kernels were given of their own."""
 
     differences: Mapping[str, Mapping[str, str | None]] = msgspec.field(default_factory=dict)
     equal: Mapping[str, str] = msgspec.field(default_factory=dict)
     unknown: Sequence[str] = ()
     shifts: Sequence[Shift] = ()
     points: Sequence[PointState] = ()
+    intended: Sequence[str] = ()
 
 
 def compare_states(session: Session, known: Cells | None = None) -> State:
@@ -211,7 +214,10 @@ def compare_states(session: Session, known: Cells | None = None) -> State:
         point, own = _compare(session, by_cell, labels, setting)
         points.append(point)
         values.append(own)
-    return _together(points, _shifts(points, values))
+    found = _together(points, _shifts(points, values))
+    given = variants(session.manifest)
+    intended = [name for name in found.differences if is_consequence(name, given)]
+    return msgspec.structs.replace(found, intended=intended)
 
 
 def _together(points: Sequence[PointState], shifts: Sequence[Shift]) -> State:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta
 
 from profdiff.base.metric import Better
+from profdiff.views.kernels.variant import Variant
 from profdiff.views.record import Record, schema_of
 from profdiff.views.suite import (
     SuiteCellEvent,
@@ -123,6 +124,7 @@ class AtlasRelease(Record, frozen=True):
     label: str
     build_id: str | None
     compiler: str | None
+    variant: Variant
     more: Number
     less: Number
     smaller: Number

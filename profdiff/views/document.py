@@ -20,6 +20,7 @@ from profdiff.views import profile
 from profdiff.views.bisection import Bisection
 from profdiff.views.kernels.facts import BuiltFrom, Facts, Hole, built_from
 from profdiff.views.kernels.state import guest_arch
+from profdiff.views.kernels.variant import Variant, variant
 from profdiff.views.profile import Code, Seat, Step, seats_by_label
 from profdiff.views.record import Counts, Record, Side, by_label, counts, schema_of, side
 from profdiff.views.results.experiment import Experiment
@@ -36,7 +37,7 @@ Number = Annotated[int, Meta(ge=0)]
 
 class Kernel(Record, frozen=True):
     """``reproduced``: whether its runs are equal, None of one run. ``source``: what profdiff built
-    it from, None of other kernels."""
+    it from, None of other kernels. ``variant``: what its guest was given otherwise."""
 
     label: str
     release: str | None
@@ -49,13 +50,14 @@ class Kernel(Record, frozen=True):
     runs: Number
     reproduced: bool | None
     source: BuiltFrom | None
+    variant: Variant
 
 
 class Guest(Record, frozen=True):
-    """The machine that every run had; ``cpus`` at the setting; ``cpu``: QEMU's ``-cpu``, null for
-    the architecture's default. ``arch``: null where no run says it. ``restored``: runs in emulated
-    guests restored a machine that was saved, they did not boot; ``not_restored``: why they booted
-    although that was asked for."""
+    """The machine that every run had, but for what a kernel's ``variant`` says; ``cpus`` at the
+    setting; ``cpu``: QEMU's ``-cpu``, null for the architecture's default. ``arch``: null where no
+    run says it. ``restored``: runs in emulated guests restored a machine that was saved, they did
+    not boot; ``not_restored``: why they booted although that was asked for."""
 
     arch: str | None
     cpu: str | None
@@ -189,6 +191,7 @@ def kernels(findings: Findings) -> list[Kernel]:
             spec=kernel.spec,
             image_sha256=kernel.image_sha256,
             source=built_from(kernel),
+            variant=variant(kernel),
             **_told(findings, number),
         )
         for number, kernel in enumerate(findings.kernels)

@@ -10,6 +10,7 @@ from msgspec import Meta, field
 from profdiff.base.errors import InputError
 from profdiff.base.metric import Better
 from profdiff.session.states import RELEVANT
+from profdiff.views.kernels.variant import Variant
 from profdiff.views.record import Record, Side, schema_of
 
 
@@ -39,6 +40,7 @@ class SuiteKernel(Record, frozen=True):
     release: str | None
     build_id: str | None
     compiler: str | None
+    variant: Variant
 
 
 class SuiteChange(Record, frozen=True):

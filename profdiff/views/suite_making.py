@@ -19,6 +19,7 @@ from profdiff.evidence.suite_cells import CellChange, SuiteCell
 from profdiff.profile.events import Event
 from profdiff.session.manifest import Kernel
 from profdiff.views import suite
+from profdiff.views.kernels.variant import variant
 from profdiff.views.record import side
 from profdiff.views.shown_command import shown_command
 from profdiff.views.suite import SuiteCellEvent, SuiteEvent
@@ -89,7 +90,11 @@ _EXTENT = ("--only", "--tag", "--shard", "--cluster")
 def kernel(one: Kernel) -> suite.SuiteKernel:
     """A kernel."""
     return suite.SuiteKernel(
-        label=one.label, release=one.release, build_id=one.build_id, compiler=one.compiler
+        label=one.label,
+        release=one.release,
+        build_id=one.build_id,
+        compiler=one.compiler,
+        variant=variant(one),
     )
 
 

@@ -71,6 +71,7 @@ function kernelFacts() {
   return [
     ["Release", (kernel) => kernel.release || "unknown"],
     ["Build id", (kernel) => kernel.build_id || "none"],
+    ...variants(),
     ["Compiler", (kernel) => kernel.compiler || "unknown"],
     ["Version", (kernel) => kernel.version || "unknown"],
     ...sources(),
@@ -86,6 +87,12 @@ function kernelFacts() {
     ...lost.map(lostOf),
     ...differences.map(differenceOf),
   ];
+}
+
+/** What guests were given otherwise than others, if any was. @returns {Fact[]} */
+function variants() {
+  const any = data.kernels.some(({ variant }) => variant.words.length);
+  return any ? [["Given", ({ variant }) => variant.words.join(" ") || "-"]] : [];
 }
 
 /** What profdiff built kernels from, if it did. @returns {Fact[]} */

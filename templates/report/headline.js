@@ -43,12 +43,18 @@ function howTheyDiffer(base, label) {
   for (const { what } of data.facts.differences.filter(unlike)) {
     if (!differ.includes(what.toLowerCase())) differ.push(what);
   }
+  const [before, after] = [left, right].map(({ variant }) => variant.words);
+  const intended = [
+    ...after.filter((word) => !before.includes(word)),
+    ...before.filter((word) => !after.includes(word)).map((word) => `without ${word}`),
+  ];
   const options = data.facts.config.filter(unlike);
   const relevant = options.filter((one) => one.relevant).length;
   if (options.length) differ.push(`${options.length} config options (${relevant} relevant)`);
+  const meant = intended.length ? `They were to differ in ${intended.join(", ")}. ` : "";
   const said = differ.length
-    ? `They differ in ${differ.join(", ")}.`
-    : "No difference between the kernels is known.";
+    ? `${meant}They ${meant && "also "}differ in ${differ.join(", ")}.`
+    : `${meant}No ${meant && "other "}difference between the kernels is known.`;
   return `${named(left)} → ${named(right)}. ${said}`;
 }
 

@@ -28,10 +28,13 @@ function drawSuite() {
   const said = [`Suite ${name}`, machines === null ? "" : restored.get(machines), ...remarks()];
   fill("suite-remarks", "li", said.filter((one) => one !== undefined && one !== "").map(String));
   at("suite-made").textContent = visible(`profdiff ${profdiff}, recorded ${created}`);
+  const given = kernels.some(({ variant }) => variant.words.length);
   at("suite-kernels").replaceChildren(
-    cells("th", ["Kernel", "Release", "Build id", "Compiler"]),
-    ...kernels.map(({ label, release, build_id: id, compiler }) => {
-      const line = cells("td", [release ?? "unknown", id ?? "unknown", compiler ?? "unknown"]);
+    cells("th", ["Kernel", "Release", "Build id", "Compiler", ...(given ? ["Given"] : [])]),
+    ...kernels.map(({ label, release, build_id: id, compiler, variant: { words } }) => {
+      const own = given ? [words.join(" ") || "-"] : [];
+      const known = [release, id, compiler].map((value) => value ?? "unknown");
+      const line = cells("td", [...known, ...own]);
       line.prepend(heading("row", label));
       return line;
     }),

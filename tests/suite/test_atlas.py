@@ -461,3 +461,48 @@ def test_any_release_can_be_sorted() -> None:
 @given(st.text(st.characters(whitelist_categories=["Lu", "Nd"]), min_size=1, max_size=400))
 def test_a_page_has_a_name_that_fits(name: str) -> None:
     assert len(cell_path(f"{name}/{name}")) <= 2 * 170
+
+
+def given(folder: Path, kernels: dict[str, tuple[str, str, int]]) -> Path:
+    """A recording of kernels by label: a release, its guest's own arguments, thousands of
+    instructions."""
+    made_ = session(folder, {label: {"work": count} for label, (_, _, count) in kernels.items()})
+    described = [
+        m.replace(
+            one,
+            release=kernels[one.label][0],
+            build_id=f"{int(kernels[one.label][0].replace('.', '')):040x}",
+            variant=m.Variant(append=kernels[one.label][1]),
+        )
+        for one in made_.manifest.kernels
+    ]
+    made_.save(m.replace(made_.manifest, kernels=described))
+    return folder
+
+
+def test_what_a_guest_is_given_is_part_of_its_kernel(tmp_path: Path) -> None:
+    """Recordings of one build are joined by it, and a step leads from the same."""
+    one = given(tmp_path / "1/work", {"a": (MID, "k=on", 20), "b": (MID, "k=off", 10)})
+    other = given(
+        tmp_path / "2/work", {"x": (MID, "k=off", 10), "y": (NEW, "k=off", 11), "z": (NEW, "", 30)}
+    )
+    third = given(tmp_path / "3/work", {"a": (MID, "k=on", 20), "c": (NEW, "k=on", 25)})
+    atlas = made(tmp_path, one, other, third)
+    (series,) = atlas.series
+    titles = [release.title for release in series.releases]
+    assert titles == [f"{MID} k=on", f"{MID} k=off", f"{NEW} k=off", NEW, f"{NEW} k=on"]
+    assert [release.variant.append for release in series.releases] == [
+        *("k=on", "k=off", "k=off", "", "k=on")
+    ]
+    steps = {
+        titles[point.release]: (titles[point.step.since], point.step.delta)
+        for cell in series.cells
+        for point in cell.points
+        if point.step
+    }
+    assert steps == {
+        f"{MID} k=off": (f"{MID} k=on", -10),
+        f"{NEW} k=off": (f"{MID} k=off", 1),
+        NEW: (f"{NEW} k=off", 19),
+        f"{NEW} k=on": (f"{MID} k=on", 5),
+    }

@@ -19,33 +19,56 @@ from profdiff.collectors.kernels.kinds.path import Folder, Image, PathSpec
 from profdiff.collectors.kernels.kinds.spec import Spec
 from profdiff.collectors.kernels.label import is_label, label_of, labelled
 from profdiff.collectors.kernels.registered import registered
+from profdiff.collectors.kernels.variant import split
+from profdiff.collectors.records import NO_VARIANT, Variant
 
 # Those that their text tells come before those that only the files tell.
 KINDS: list[type[Spec]] = [Machine, FromGit, Debian, Packages, Folder, Image]
 
 
-def parse(text: str, names: tuple[str, ...] = ()) -> Spec:
+def parse(text: str) -> Spec:
     """The SPEC that ``text`` is, or stands for: a folder or file, which can be seen, comes before a
-    registered name. What leads nowhere says so when it is located. ``names``: those that led here.
-    Raises InputError where it is malformed."""
-    if text.endswith(",vmlinux="):
-        raise InputError(f"{text}: no file is named behind vmlinux=")
+    registered name. What leads nowhere says so when it is located. What its guest is given is left
+    out. Raises InputError where it is malformed."""
+    return parse_varied(text)[0]
+
+
+def parse_varied(text: str, names: tuple[str, ...] = ()) -> tuple[Spec, Variant]:
+    """The same, and what its guest is given; what a registered name says of that comes first.
+    ``names``: those that led here. Raises InputError where one of both is malformed, and for a
+    machine that is given something."""
+    bare, variant = split(text)
+    if bare.endswith(",vmlinux="):
+        raise InputError(f"{bare}: no file is named behind vmlinux=")
+    spec, own = _parse(bare, names)
+    variant = own.also(variant)
+    if isinstance(spec, Machine) and variant != NO_VARIANT:
+        name = variant.words[0].partition("=")[0] if not variant.append else "append"
+        raise InputError(
+            f"{text}: {name}= is for a guest, and {spec} runs its kernel already: leave it out"
+        )
+    return spec, variant
+
+
+def _parse(text: str, names: tuple[str, ...]) -> tuple[Spec, Variant]:
     for kind in KINDS:
         if (found := kind.parse(text)) is not None:
-            return found
+            return found, NO_VARIANT
     if is_label(text) and (known := registered().get(text)) is not None:
         if text in names:
             raise InputError(f"the name {text} stands for itself: register it anew")
-        return parse(known, (*names, text))
-    return _Nowhere(text)
+        return parse_varied(known, (*names, text))
+    return _Nowhere(text), NO_VARIANT
 
 
 def derive_label(text: str) -> str:
-    """A label for a SPEC: the folder's, file's, suite's, revision's or registered name. Raises what
-    ``parse`` does."""
-    spec = parse(text)
+    """A label for a SPEC: the folder's, file's, suite's, revision's or registered name, with what
+    its guest is given. Raises what ``parse`` does."""
+    bare, variant = split(text)
+    spec = parse(bare)
     # A name that is registered stays; a path's is its last part.
-    return label_of(text if is_label(text) and spec.text != text else spec.name)
+    name = bare if is_label(bare) and spec.text != bare else spec.name
+    return label_of("-".join([name, *variant.words]))
 
 
 def beside(text: str, folder: Path) -> str | None:
@@ -106,17 +129,18 @@ class _Nowhere(PathSpec):
 
 @dataclass(frozen=True)
 class KernelArgument:
-    """A kernel as named on the command line."""
+    """A kernel as named on the command line, and what its guest is given."""
 
     label: str
     spec: Spec
+    variant: Variant = NO_VARIANT
 
 
 def parse_arguments(texts: Sequence[str], *, repeated: bool = False) -> list[KernelArgument]:
     """Kernels, each with a label. ``repeated``: a label may be given several times. Raises
     InputError for a SPEC that is empty or malformed, and for a label given twice."""
     found = labelled(texts, derive_label)
-    arguments = [KernelArgument(label, parse(spec)) for label, spec in found]
+    arguments = [KernelArgument(label, *parse_varied(spec)) for label, spec in found]
     return arguments if repeated else once(arguments)
 
 

@@ -138,7 +138,9 @@ def _value(file: Path, key: str, value: object, parameter: click.Parameter) -> o
         texts = [f"{one}={','.join(_texts(file, key, its))}" for one, its in value.items()]
     else:
         texts = _texts(file, key, value)
-    if name in _PATHS:
+    if name == "kernel":
+        texts = [_kernel_from(file, text) for text in texts]
+    elif name in _PATHS:
         texts = [_from(file, text) for text in texts]
     return texts if parameter.multiple else ",".join(texts)
 
@@ -157,6 +159,14 @@ def _text(file: Path, key: str, value: object) -> str:
     if "\0" in text:
         raise InputError(f"{file}: {key} holds a NUL, which an argument cannot")
     return text
+
+
+def _kernel_from(file: Path, text: str) -> str:
+    """The same of ``[LABEL=]SPEC``, whose guest may be given something."""
+    from profdiff.collectors.kernels.variant import split, suffix
+
+    bare, variant = split(text)
+    return f"{_from(file, bare)}{suffix(variant)}"
 
 
 def _from(file: Path, text: str) -> str:

@@ -3,7 +3,6 @@ A suite has its own shards (``recording.suites``)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
@@ -33,13 +33,12 @@ class Memory(click.ParamType[int]):
     ) -> int:
         if isinstance(value, int):
             return value
-        match = re.fullmatch(r"(\d{1,7})([MG]?)(iB|B)?", str(value), re.IGNORECASE)
-        if not match:
+        size = units.mebibytes(str(value))
+        if size is None:
             self.fail(f"{value!r} is not a size: write 512M or 2G", param, ctx)
-        mebibytes = int(match[1]) * (1024 if match[2].upper() == "G" else 1)
-        if mebibytes < 64:
+        if size < 64:
             self.fail("a guest needs at least 64M", param, ctx)
-        return mebibytes
+        return size
 
 
 class Collectors(click.ParamType[list[str]]):

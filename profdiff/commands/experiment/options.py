@@ -81,7 +81,9 @@ def _options() -> list[click.Parameter]:
             "A kernel: a folder with bzImage and vmlinux, an image (IMAGE,vmlinux=ELF), a "
             "build tree, .deb files, debian:SUITE, debian:VERSION, git:REPO[@REV], a name "
             "(profdiff kernel add); or a machine that runs it: running, "
-            "ssh://[user@]host[:port]. Give two or more; the first is the base.",
+            "ssh://[user@]host[:port]. Give two or more; the first is the base. "
+            "SPEC,append=ARGUMENTS,memory=SIZE,cpus=N,cpu=MODEL gives its guest these, arguments "
+            "behind those of --append.",
             multiple=True,
             metavar="[LABEL=]SPEC",
             shell_complete=complete.kernels,

@@ -154,7 +154,7 @@ class Cluster:
     def _away(self, recorder: Recorder, job: RunJob, inputs: _Inputs) -> tuple[Qemu, Sequence[str]]:
         """The QEMU of a node, and the collector's arguments: names are relative to the run's folder
         there, and the node adds what is its own. Raises InputError."""
-        qemu = recorder.qemu
+        qemu = recorder.emulator(job.kernel)
         if qemu is None or qemu.kvm:
             raise InputError("--cluster runs guests under QEMU's TCG only")
         plugin = inputs.there(qemu.plugin) if qemu.plugin else None
@@ -172,12 +172,13 @@ class Cluster:
         restored: Restored | None = None,
         state: MachineState | None = None,
     ) -> Running:
-        assert recorder.qemu  # noqa: S101
-        if recorder.qemu not in self._emulators:
-            self._emulators[recorder.qemu] = _emulator(recorder.qemu)
+        qemu = recorder.emulator(job.kernel)
+        assert qemu  # noqa: S101
+        if qemu not in self._emulators:
+            self._emulators[qemu] = _emulator(qemu)
         errand = Errand(
             job.folder.name,
-            self._emulators[recorder.qemu],
+            self._emulators[qemu],
             tuple(arguments[1:]),
             tuple(inputs.digests),
             {**MEMBERS, **recorder.collector.leaves},

@@ -17,7 +17,7 @@ from profdiff.topics.functions import shapes
 from profdiff.topics.functions.measure import Line
 from profdiff.topics.functions.selection import Selection
 from profdiff.views.kernels import state
-from profdiff.views.kernels.facts import holes, sentence
+from profdiff.views.kernels.facts import given, holes, sentence
 from profdiff.views.parts.claim import alike, function_sentences, parts_claim, under
 from profdiff.views.parts.functions import JointFunctions, parts_functions
 from profdiff.views.parts.results import PartsGrid, grids
@@ -239,6 +239,7 @@ def _kernels(findings: Findings) -> str:
         facts = [
             kernel.release or "release unknown",
             f"build id {kernel.build_id[:_BUILD_ID]}" if kernel.build_id else "no build id",
+            *filter(None, [given(kernel)]),
             *(["the base"] if number == 0 and len(findings.kernels) > 1 else []),
         ]
         told.append(f"{kernel.label} ({', '.join(facts)})")

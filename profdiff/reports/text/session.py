@@ -25,7 +25,7 @@ from profdiff.views.claims.answered import leading
 from profdiff.views.claims.claim import claim
 from profdiff.views.kernels import facts as kernels_facts
 from profdiff.views.kernels import state
-from profdiff.views.kernels.facts import grouped_summaries
+from profdiff.views.kernels.facts import grouped_summaries, intentions
 from profdiff.views.profile import Step, StepFunction, steps
 from profdiff.views.record import Side
 from profdiff.views.results import recording, result
@@ -219,9 +219,10 @@ def _head(findings: Findings, selection: Selection, width: int) -> list[str]:
         lines.append("")
     workload = recording.workload(findings.manifest, findings.setting)
     lines += units.wrap(f"workload: {workload.description}", width, 2)
-    for one in state.lines(findings.state):
-        lines += units.wrap(units.printable(one.text), width, 2)
+    labels = [kernel.label for kernel in findings.kernels]
     said = [
+        *intentions(findings.facts, labels),
+        *(one.text for one in state.lines(findings.state)),
         *findings.cautions,
         *(one.text for one in _remarks(findings) if one.kind in _FIRST),
     ]
@@ -283,6 +284,7 @@ def _kernels(findings: Findings, width: int) -> list[str]:
                 f"build id {kernel.build_id[:12]}" if kernel.build_id else "no build id",
                 kernel.compiler or "compiler unknown",
                 *([kernels_facts.sentence(kernel.source)] if kernel.source else []),
+                *filter(None, [kernels_facts.given(kernel)]),
                 *(["the base"] if not told and len(kernels) > 1 else []),
             ]
             told[kernel.label] = units.printable(", ".join(facts))

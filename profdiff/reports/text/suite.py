@@ -200,6 +200,7 @@ def _about(document: SuiteDocument) -> list[str]:
         facts = [
             one.release or "release unknown",
             f"build id {one.build_id[:_BUILD_ID]}" if one.build_id else "no build id",
+            *(["given " + " ".join(one.variant.words)] if one.variant.words else []),
             *(["the base"] if number == 0 and len(kernels) > 1 else []),
         ]
         told.append(f"{one.label}: {', '.join(facts)}")

@@ -54,6 +54,13 @@ class Hole(Record, frozen=True):
         return units.printable(f"not built: {self.reason}")
 
 
+def given(kernel: m.Kernel) -> str:
+    """What its guest is given otherwise than those of other kernels, in words; "" for nothing. As
+    ``sentence``, not printable: it is a stranger's."""
+    words = kernel.variant.words
+    return f"given {' '.join(words)}" if words else ""
+
+
 def built_from(kernel: m.Kernel) -> BuiltFrom | None:
     """None of a kernel that profdiff did not build."""
     one = kernel.source
@@ -134,8 +141,10 @@ class MetricShares(Record, frozen=True):
 
 
 class Facts(Record, frozen=True):
-    """All that is known, by label."""
+    """All that is known, by label. ``intended``: what each kernel was given that the base was not,
+    which is none of the differences."""
 
+    intended: dict[str, list[str]]
     differences: list[Difference]
     config: list[Option]
     config_summary: list[str]
@@ -161,6 +170,9 @@ def facts(findings: Findings) -> Facts:
         for label, machine in comparison.facts.machines.items():
             machines.setdefault(label, {}).update(machine)
     return Facts(
+        intended={
+            label: words for label in labels[1:] if (words := known.intended(labels[0], label))
+        },
         differences=[
             Difference(what=what, values=_of(labels, values))
             for what, values in known.differences().items()
@@ -222,9 +234,13 @@ def _differences(known: session.Facts, labels: Sequence[str], named: int) -> dic
     found = {}
     for label in labels[1:]:
         aspects = compared(known, labels[0], label, named)
+        intended = ", ".join(known.intended(labels[0], label))
         line = "; ".join(aspect.text for aspect in aspects)
         if aspects and all(aspect.same for aspect in aspects):
-            line = f"no known difference ({', '.join(aspect.text for aspect in aspects)})"
+            other = "other known" if intended else "known"
+            line = f"no {other} difference ({', '.join(aspect.text for aspect in aspects)})"
+        if intended:
+            line = "; ".join(filter(None, [f"{intended}, as intended", line]))
         if line:
             found[label] = line
     return found
@@ -236,7 +252,7 @@ def compared(known: session.Facts, base: str, label: str, named: int) -> list[As
     found = [
         _config(known, base, label, named),
         _alike("compiler", known.compilers, base, label),
-        _alike("command line", known.command_lines, base, label),
+        _command_line(known, base, label),
         _machine(known, base, label),
         _workload(known, base, label),
     ]
@@ -284,8 +300,26 @@ def _option(one: OptionDifference, base: str, label: str) -> str:
 def _alike(what: str, values: Mapping[str, str], base: str, label: str) -> Aspect | None:
     if base not in values or label not in values:
         return None
-    same = session.words(values[base]) == session.words(values[label])
+    same = values[base] == values[label]
     return Aspect(same=same, text=f"same {what}" if same else f"{what} differs")
+
+
+def _command_line(known: session.Facts, base: str, label: str) -> Aspect | None:
+    """But for what was to differ."""
+    lines = {one: known.plain_line(one) for one in (base, label) if one in known.command_lines}
+    what = "command line otherwise" if known.intended(base, label) else "command line"
+    return _alike(what, lines, base, label)
+
+
+def intentions(known: session.Facts, labels: Sequence[str]) -> list[str]:
+    """What kernels were to differ from the base in, a sentence for each; none where nobody asked
+    for a difference."""
+    found = {one: ", ".join(known.intended(labels[0], one)) for one in labels[1:]}
+    return [
+        f"{f'{label} ' if len(labels) > 2 else ''}differs in: {words}"
+        for label, words in found.items()
+        if words
+    ]
 
 
 def _machine(known: session.Facts, base: str, label: str) -> Aspect | None:

@@ -8,8 +8,9 @@ from typing import Literal
 
 from profdiff.base import units
 from profdiff.collectors.architecture import named
+from profdiff.collectors.records import NO_VARIANT
 from profdiff.evidence.findings import Findings
-from profdiff.session.manifest import Manifest, Run
+from profdiff.session.manifest import Manifest, Run, replace
 from profdiff.session.points import Setting
 from profdiff.session.state import MITIGATION, SYSTEM_CALL, THP, PointState, Shift, State
 from profdiff.views.record import Record
@@ -53,6 +54,10 @@ def guest(manifest: Manifest, runs: Sequence[Run], cpus: int | None) -> str:
         size = f"without {' and '.join(without)}, {size}"
     if described.restored:
         size += ", restored"
+    own = {one.label: one.variant for one in manifest.compared if one.variant != NO_VARIANT}
+    for label, variant in own.items():
+        if words := replace(variant, append="").words:
+            size += f"; {label} {' '.join(words)}"
     return units.printable(f"{told}, {size}" if told else size)
 
 
@@ -113,9 +118,10 @@ _ON_MACHINES = "echo never > /sys/kernel/mm/transparent_hugepage/enabled"
 
 
 class StateLine(Record, frozen=True):
-    """``kind``: whether something differs, all that is the same, or all that is unknown."""
+    """``kind``: whether something differs, or was to differ, all that is the same, or all that is
+    unknown."""
 
-    kind: Literal["differs", "same", "unknown"]
+    kind: Literal["differs", "intended", "same", "unknown"]
     text: str
 
 
@@ -135,7 +141,10 @@ def lines(state: State) -> list[StateLine]:
     if not state.differences and not state.equal:
         return []
     found = [
-        StateLine(kind="differs", text=_difference(state, what, values))
+        StateLine(
+            kind="intended" if what in state.intended else "differs",
+            text=_difference(state, what, values),
+        )
         for what, values in state.differences.items()
     ]
     found += [StateLine(kind="differs", text=_change(shift)) for shift in state.shifts]
@@ -170,7 +179,8 @@ def name(what: str) -> str:
 def _difference(state: State, what: str, values: Mapping[str, str | None]) -> str:
     where = [point.setting for point in state.points if what in point.differences]
     first = f" (at {where[0].title})" if len(where) > 1 else ""
-    return f"STATE DIFFERS{_at(where, state.points)}: {name(what)}: {_values(values)}{first}"
+    differs = "state differs, as intended" if what in state.intended else "STATE DIFFERS"
+    return f"{differs}{_at(where, state.points)}: {name(what)}: {_values(values)}{first}"
 
 
 def _change(shift: Shift) -> str:

@@ -103,7 +103,8 @@ def _rows(part: str, told: Results, result: results.Result) -> Iterator[ResultRo
 
 
 class KernelRow(Record, frozen=True):
-    """A kernel that was compared; None is unknown. ``arch``: of the guest that it ran in.
+    """A kernel that was compared; None is unknown. ``arch``: of the guest that it ran in;
+    ``variant``: what that was given otherwise than others, "" for nothing.
     ``commit`` and what follows it: of the source that profdiff built it from. ``described``: what
     ``git describe`` calls the commit; ``built``: the commit that was built, which is another one
     where patches or other changes are on top; ``tree``: that one's; ``patches``: their names."""
@@ -116,6 +117,7 @@ class KernelRow(Record, frozen=True):
     build_id: str | None
     image_sha256: str | None
     arch: str | None
+    variant: str
     commit: str | None
     described: str | None
     subject: str | None
@@ -157,6 +159,7 @@ def kernel_rows(manifest: Manifest) -> Iterator[KernelRow]:
             build_id=kernel.build_id,
             image_sha256=kernel.image_sha256,
             arch=guest_arch(run for run in manifest.runs if run.kernel == kernel.label),
+            variant=" ".join(kernel.variant.words),
             commit=source.commit if source else None,
             described=source.described if source else None,
             subject=source.subject if source else None,
@@ -168,6 +171,7 @@ def kernel_rows(manifest: Manifest) -> Iterator[KernelRow]:
 
 def run_rows(manifest: Manifest) -> Iterator[RunRow]:
     """As they ended."""
+    own = {kernel.label: kernel.variant.cpus for kernel in manifest.kernels}
     for run in manifest.runs:
         point, failure = manifest.points[run.point], run.failure
         yield RunRow(
@@ -175,7 +179,7 @@ def run_rows(manifest: Manifest) -> Iterator[RunRow]:
             kernel=run.kernel,
             collector=run.collector,
             parameters=dict(point.parameters),
-            vcpus=point.cpus,
+            vcpus=own.get(run.kernel) or point.cpus,
             repetition=run.repetition,
             state=run.state,
             started=run.started,
