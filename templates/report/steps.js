@@ -7,7 +7,7 @@ import { count, formatChange, signed } from "../page/numbers.js";
 import { perOp } from "../profile/units.js";
 import { state } from "../page/state.js";
 
-/** @import { StepsStep, StepFunction } from "../page.d.ts" */
+/** @import { ProfileStep, StepFunction } from "../page.d.ts" */
 
 const MOST = 5;
 
@@ -15,7 +15,7 @@ const MOST = 5;
 const number = (value) => (state.unit === "per-op" ? perOp(value) : count(value));
 
 /** What is counted, and how it differs.
- * @param {string} kernel @param {string} name @param {StepsStep | StepFunction} counted */
+ * @param {string} kernel @param {string} name @param {ProfileStep | StepFunction} counted */
 function row(kernel, name, { before, after }) {
   const line = element("tr");
   const delta = after - before;
@@ -39,7 +39,7 @@ function words(delta, text) {
   return line;
 }
 
-/** @param {StepsStep} step */
+/** @param {ProfileStep} step */
 function rows(step) {
   const shown = step.functions.slice(0, MOST);
   const all = row(step.kernel, `all, from ${step.previous}`, step);
