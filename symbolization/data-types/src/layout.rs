@@ -5,6 +5,7 @@ use kernel_symbols::{DebugFile, Error, Result};
 use crate::btf::Btf;
 use crate::dwarf::Dwarf;
 use crate::name;
+use crate::sizes::TypeSize;
 use crate::types::{Id, Kind, Type, Types};
 use crate::units::SECTIONS;
 
@@ -58,13 +59,22 @@ pub struct Layouts {
 /// The file at `path` is an ELF file (plain, `.zst`, `.xz` or `.gz`) with DWARF or BTF, or BTF alone
 /// as in /sys/kernel/btf.
 pub fn layouts(path: &Path, names: &[String]) -> Result<Layouts> {
+    read(path, |types, source| found(types, source, names))
+}
+
+/// The sizes of all structs and unions with a name, in a file as [`layouts`] reads it.
+pub fn sizes(path: &Path) -> Result<Vec<TypeSize>> {
+    read(path, |types, _| types.sizes())
+}
+
+fn read<T>(path: &Path, of: impl Fn(&dyn Types, &'static str) -> Result<T>) -> Result<T> {
     if let Some(bytes) = Btf::alone(path)? {
         let btf = Btf::parse(&bytes).map_err(|what| damaged(path, what))?;
-        return found(&btf, "BTF", names);
+        return of(&btf, "BTF");
     }
     let file = DebugFile::open(path, &SECTIONS)?;
     if !file.section(".debug_info").is_empty() {
-        return found(&Dwarf::new(&file)?, "DWARF", names);
+        return of(&Dwarf::new(&file)?, "DWARF");
     }
     if file.section(".BTF").is_empty() {
         return Err(Error::Kind {
@@ -75,7 +85,7 @@ pub fn layouts(path: &Path, names: &[String]) -> Result<Layouts> {
         });
     }
     let btf = Btf::parse(file.section(".BTF")).map_err(|what| file.damaged(what))?;
-    found(&btf, "BTF", names)
+    of(&btf, "BTF")
 }
 
 fn damaged(path: &Path, what: String) -> Error {

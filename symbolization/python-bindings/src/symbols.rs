@@ -101,6 +101,17 @@ impl SymbolIndex {
         Resolution::new(py, py.detach(|| self.0.resolve(&addresses)))
     }
 
+    fn segments<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>) {
+        let segments = self.0.segments();
+        (
+            PyArray1::from_iter(py, segments.iter().map(|(start, _)| start.0)),
+            PyArray1::from_iter(py, segments.iter().map(|(_, end)| end.0)),
+        )
+    }
+
     fn symbol_ranges<'py>(
         &self,
         py: Python<'py>,
