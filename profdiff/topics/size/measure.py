@@ -59,7 +59,7 @@ class Row(NamedTuple):
     """What has a size by kernel, 0 where it is not there."""
 
     names: Names
-    sizes: Sequence[int]
+    sizes: tuple[int, ...]
 
     @property
     def delta(self) -> int:
@@ -70,7 +70,7 @@ class Row(NamedTuple):
 def rows(kernels: Sequence[Sizes]) -> list[Row]:
     """All that has a size, by the largest difference."""
     names = dict.fromkeys(name for sizes in kernels for name in sizes)
-    found = [Row(name, [sizes.get(name, 0) for sizes in kernels]) for name in names]
+    found = [Row(name, tuple(sizes.get(name, 0) for sizes in kernels)) for name in names]
     return sorted(found, key=lambda row: (-row.delta, -max(row.sizes), row.names))
 
 

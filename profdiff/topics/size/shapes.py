@@ -42,10 +42,12 @@ def section(kernels: Mapping[str, KernelSizes]) -> Section:
         tables.append(_table(labels, "inlined", ["inlined", "into"], found, [_INLINED]))
     types = [kernel.types for kernel in every if kernel.types is not None]
     if len(types) == len(every):
-        found = rows(types)
-        differing = [row for row in found if len({*row.sizes} - {0}) > 1]
-        notes = [*_summaries(labels, found), "Types that only one kernel has are not listed."]
-        tables.append(_table(labels, "types", ["type"], differing, notes))
+        # One that is empty has no bytes, and is there.
+        sizes = {row: [one[row.names] for one in types if row.names in one] for row in rows(types)}
+        several = [row for row, known in sizes.items() if len(known) > 1]
+        differing = [row for row in several if len(set(sizes[row])) > 1]
+        note = f"{len(differing):,} of {len(several):,} types that are on several kernels differ."
+        tables.append(_table(labels, "types", ["type"], differing, [note]))
     told = [line for label, kernel in kernels.items() for line in _missing(label, kernel)]
     return Section(name="size", title="Size", sentences=told, tables=tables)
 
