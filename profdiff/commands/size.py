@@ -68,7 +68,9 @@ def size(
     for kernel in parse_arguments(kernels):
         found = debug_elf(kernel)
         if found is None:
-            raise InputError(f"{kernel.spec}: no vmlinux, so nothing tells sizes: give its vmlinux")
+            raise InputError(
+                f"{kernel.spec} is no ELF file, and none was found for it: give its vmlinux"
+            )
         files[kernel.label] = found
     refuse_inputs([csv, json], files.values())
     shown = section({label: KernelSizes.of(file) for label, file in files.items()})

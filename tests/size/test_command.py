@@ -94,7 +94,7 @@ def test_what_is_known_by_hand(files: Mapping[str, Path]) -> None:
     assert tables["inlined"] == {"helper/caller": [0, 100, 100]}
     assert tables["types"] == {"struct grown": [8, 24, 16]}
     assert tables["sections"][".text.unlikely"] == [0, 37, 37]
-    assert tables["sections"][".bss"][2] >= 4900 + 16  # type: ignore[operator]
+    assert 4900 <= int(tables["sections"][".bss"][2]) < 5000
 
 
 def test_the_text(files: Mapping[str, Path]) -> None:
@@ -146,9 +146,9 @@ def test_what_is_refused(files: Mapping[str, Path], tmp_path: Path) -> None:
     for words, due in [
         ([base], "one kernel has nothing to be compared with: give two or more, base first"),
         ([f"a={base}", f"a={base}"], "the label a is given twice"),
-        ([f"a={base}", f"b={text}"], "text"),
-        ([f"a={base}", f"b={damaged}"], "damaged"),
-        ([f"a={base}", f"b={tmp_path / 'none'}"], "none"),
+        ([f"a={base}", f"b={text}"], "text is no ELF file, and none was found for it"),
+        ([f"a={base}", f"b={damaged}"], "damaged is damaged (Invalid ELF"),
+        ([f"a={base}", f"b={tmp_path / 'none'}"], "no such kernel: "),
         ([f"a={base}", f"b={base}", "--csv", "-", "--json", "-"], "only one file can go to"),
         ([f"a={base}", f"b={base}", "--csv", base], "vmlinux.base"),
     ]:

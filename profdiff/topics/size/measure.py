@@ -75,8 +75,8 @@ def rows(kernels: Sequence[Sizes]) -> list[Row]:
 
 
 def changed_inlining(kernels: Sequence[Sizes], functions: Iterable[Row]) -> list[Row]:
-    """Of functions that all kernels have, and whose size differs: what is inlined into them on a
-    kernel, and on another is not."""
+    """What is inlined on one kernel and not on another, into functions that all kernels have and
+    whose size differs."""
     changed = {row.names[0] for row in functions if row.delta and all(row.sizes)}
     found = rows([{key: sizes[key] for key in sizes if key[0] in changed} for sizes in kernels])
     return [row for row in found if not all(row.sizes)]
