@@ -69,7 +69,7 @@ def size(
         found = debug_elf(kernel)
         if found is None:
             raise InputError(
-                f"{kernel.spec} is no ELF file, and none was found for it: give its vmlinux"
+                f"{kernel.spec} is not an ELF file and has no debug ELF: give its vmlinux"
             )
         files[kernel.label] = found
     refuse_inputs([csv, json], files.values())

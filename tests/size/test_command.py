@@ -28,7 +28,8 @@ ADDED
 """
 _COLD = """
 asm(".pushsection .text.unlikely,\\"ax\\"\\n.type other.cold, @function\\nother.cold: .skip 37\\n"
-    ".size other.cold, 37\\n.popsection");
+    ".size other.cold, 37\\n.type __pfx_other, @function\\n__pfx_other: .skip 16\\n"
+    ".size __pfx_other, 16\\n.popsection");
 int added(int a) { return a * 3; }
 """
 KINDS: Mapping[str, Mapping[str, str]] = {
@@ -87,13 +88,13 @@ def test_what_is_known_by_hand(files: Mapping[str, Path]) -> None:
     assert tables["functions"] == {
         "caller": [base["caller"], new["caller"], new["caller"] - base["caller"]],
         "helper": [base["helper"], 0, -base["helper"]],
-        "other": [base["other"], base["other"] + 37, 37],
+        "other": [base["other"], base["other"] + 53, 53],
         "added": [0, new["added"], new["added"]],
     }
     # Two copies of 50 bytes.
     assert tables["inlined"] == {"helper/caller": [0, 100, 100]}
     assert tables["types"] == {"struct grown": [8, 24, 16]}
-    assert tables["sections"][".text.unlikely"] == [0, 37, 37]
+    assert tables["sections"][".text.unlikely"] == [0, 53, 53]
     assert 4900 <= int(tables["sections"][".bss"][2]) < 5000
 
 
@@ -146,7 +147,7 @@ def test_what_is_refused(files: Mapping[str, Path], tmp_path: Path) -> None:
     for words, due in [
         ([base], "one kernel has nothing to be compared with: give two or more, base first"),
         ([f"a={base}", f"a={base}"], "the label a is given twice"),
-        ([f"a={base}", f"b={text}"], "text is no ELF file, and none was found for it"),
+        ([f"a={base}", f"b={text}"], "text is not an ELF file and has no debug ELF"),
         ([f"a={base}", f"b={damaged}"], "damaged is damaged (Invalid ELF"),
         ([f"a={base}", f"b={tmp_path / 'none'}"], "no such kernel: "),
         ([f"a={base}", f"b={base}", "--csv", "-", "--json", "-"], "only one file can go to"),

@@ -19,15 +19,19 @@ from profdiff.symbolization._native import (
 )
 from profdiff.symbolization.chains import VMLINUX
 
+# What objtool calls the padding in front of a function (CONFIG_CALL_PADDING).
+_PADDING = "__pfx_"
+
 Names = tuple[str, ...]
 Sizes = Mapping[Names, int]
 
 
 class KernelSizes(NamedTuple):
-    """Bytes by name. ``functions``: with what is inlined into them and the parts that the compiler
-    moved away, all functions of one name together; ``inlined``: by function and by what is inlined
-    into it, with what is inlined into that. ``inlined`` and ``types`` are None where nothing tells
-    them; ``unread``: why debug information was not read as a whole."""
+    """Bytes by name. ``functions``: with what is inlined into them, the parts that the compiler
+    moved away and the padding in front, all functions of one name together; ``inlined``: by
+    function and by what is inlined into it, with what is inlined into that. ``inlined`` and
+    ``types`` are None where nothing tells them; ``unread``: why debug information was not read as a
+    whole."""
 
     sections: Sizes
     functions: Sizes
@@ -48,7 +52,7 @@ class KernelSizes(NamedTuple):
             raise InputError(str(error)) from error
         return KernelSizes(
             _added(((name,), size) for name, size in sections),
-            _added(((_name(symbol),), size) for symbol, size in functions),
+            _added(((_name(symbol.removeprefix(_PADDING)),), size) for symbol, size in functions),
             _inlined(index) if index.has_inlines else None,
             None if types is None else {(f"{kind} {name}",): size for kind, name, size in types},
             index.unread,
@@ -100,7 +104,8 @@ def _inlined(index: SymbolIndex) -> Sizes:
     # Strings that are one name have one number.
     names = dict[str, int]()
     number = np.array([names.setdefault(_name(text), len(names)) for text in found.strings])
-    length: NDArray[np.int64] = np.diff(found.chain_offsets.astype(np.int64))
+    offsets = found.chain_offsets.astype(np.int64)
+    length: NDArray[np.int64] = offsets[1:] - offsets[:-1]
     chain = np.repeat(np.arange(len(length)), length)
     frame = found.chain_frames
     name = number[found.function_name[found.frame_function[frame]]]

@@ -1,7 +1,7 @@
 """What is shown of the bytes that kernels take: sections, functions, what inlining changed in them,
 and types. ``docs/size.md`` explains it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from profdiff.base import units
 from profdiff.shapes.table import Section, Table, by_figure, of_row, tabulate
@@ -60,11 +60,7 @@ def _table(
     columns = by_figure(
         labels, "size", lambda row, label: row.sizes[labels.index(label)], "delta", "change"
     )
-    # Of two, the one inside comes first.
-    columns += [
-        of_row(title, "name", lambda row, at=at: row.names[-1 - at])
-        for at, title in enumerate(names)
-    ]
+    columns += [of_row(title, "name", _name(at)) for at, title in enumerate(names)]
     return tabulate(
         columns,
         name=name,
@@ -76,6 +72,11 @@ def _table(
         by_kernel=False,
         notes=[*hidden, *notes],
     )
+
+
+def _name(at: int) -> Callable[[Row], str]:
+    """The name of a row in a column: what is inlined stands before what has it."""
+    return lambda row: row.names[-1 - at]
 
 
 def _totals(labels: Sequence[str], found: Sequence[Row]) -> list[str]:
