@@ -106,10 +106,10 @@ def type_layouts(
     bytes, how many other types have the name, and fields as (name, type, offset and size in bits,
     whether it is a bit field). None where there is no such type. Raises NativeError."""
 
-def type_sizes(path: str) -> list[tuple[str, str, int]]:
+def type_sizes(path: str) -> list[tuple[str, str, int]] | None:
     """All structs and unions with a name in a file as ``type_layouts`` reads it, as (kind, name,
     size), by kind and name. Of several of one name there is the one that most of the file uses.
-    Raises NativeError."""
+    None where the file has no types. Raises NativeError."""
 
 @final
 class SymbolIndex:

@@ -133,6 +133,18 @@ def test_without_debug_information(files: Mapping[str, Path], tmp_path: Path) ->
     assert _tables(*words)["functions"] == full["functions"]
 
 
+def test_types_of_btf_alone(files: Mapping[str, Path], tmp_path: Path) -> None:
+    words = []
+    for label, file in files.items():
+        made = tmp_path / label
+        command = ["gcc", "-gbtf", "-O2", "-c", "-o", made, f"{file.parent}/{label}.c"]
+        subprocess.run(command, check=True)
+        words.append(f"{label}={made}")
+    tables = _tables(*words)
+    assert "inlined" not in tables
+    assert tables["types"] == {"struct grown": [8, 24, 16]}
+
+
 def test_packed_files_are_the_same(files: Mapping[str, Path], tmp_path: Path) -> None:
     need_program("zstd")
     packed = tmp_path / "vmlinux.zst"

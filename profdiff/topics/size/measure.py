@@ -13,7 +13,6 @@ from profdiff.profile.function_identity import Function
 from profdiff.symbolization._native import (
     NativeError,
     SymbolIndex,
-    elf_debug_info,
     elf_sizes,
     type_sizes,
 )
@@ -46,8 +45,7 @@ class KernelSizes(NamedTuple):
         try:
             sections, functions = elf_sizes(file)
             index = SymbolIndex.open(file, str(cache) if cache else None)
-            typed = elf_debug_info(file)[0] or any(name == ".BTF" for name, _ in sections)
-            types = type_sizes(file) if typed else None
+            types = type_sizes(file)
         except NativeError as error:
             raise InputError(str(error)) from error
         return KernelSizes(

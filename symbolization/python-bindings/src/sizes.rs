@@ -17,15 +17,16 @@ pub(crate) fn elf_sizes(
     py.detach(|| ks::elf_sizes(&path)).map_err(native)
 }
 
-/// Kind, name and size of all structs and unions of a file that have a name.
+/// Kind, name and size of all structs and unions of a file that have a name; None
+/// where it has no types.
 #[pyfunction]
 pub(crate) fn type_sizes(
     py: Python<'_>,
     path: PathBuf,
-) -> PyResult<Vec<(&'static str, String, u64)>> {
+) -> PyResult<Option<Vec<(&'static str, String, u64)>>> {
     let found = py
         .detach(|| parallel(|| data_types::sizes(&path)))
         .map_err(native)?;
-    let sizes = found.into_iter();
-    Ok(sizes.map(|one| (one.kind, one.name, one.size)).collect())
+    let told = |one: data_types::TypeSize| (one.kind, one.name, one.size);
+    Ok(found.map(|sizes| sizes.into_iter().map(told).collect()))
 }
