@@ -106,6 +106,11 @@ def type_layouts(
     bytes, how many other types have the name, and fields as (name, type, offset and size in bits,
     whether it is a bit field). None where there is no such type. Raises NativeError."""
 
+def type_sizes(path: str) -> list[tuple[str, str, int]] | None:
+    """All structs and unions with a name in a file as ``type_layouts`` reads it, as (kind, name,
+    size), by kind and name. Of several of one name there is the one that most of the file uses.
+    None where the file has no types. Raises NativeError."""
+
 @final
 class SymbolIndex:
     """The functions, inlined ones too, of one ELF file: vmlinux, a module, a program, a library."""
@@ -127,6 +132,9 @@ class SymbolIndex:
     def sections(self) -> list[tuple[str, int, int]]:
         """Executable sections as (name, svma, size), by address. A relocatable file (a module) is
         laid out so that its sections do not overlap."""
+    def segments(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Where the stretches of code that debug information describes start and end, by address:
+        each has one chain, but for lines."""
     def resolve(self, svma: NDArray[np.uint64]) -> Resolution: ...
     def symbol_ranges(
         self, svma: NDArray[np.uint64]
@@ -239,6 +247,11 @@ def elf_data(
 ) -> tuple[list[tuple[str, int, int]], list[tuple[str, int, int]]]:
     """The variables of an ELF file and its sections with data, as (name, svma, size), by address.
     Raises NativeError."""
+
+def elf_sizes(path: str) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """The sections of an ELF file that take memory, in its order, and its functions by address, as
+    (name, size): symbols in executable sections that have a size; of several at one address the
+    one that ``SymbolIndex`` prefers. Raises NativeError."""
 
 def elf_debug_info(path: str) -> tuple[bool, tuple[str, int] | None]:
     """Whether an ELF file has its debug information inside; and of the file that has it instead

@@ -81,6 +81,11 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
             ),
             (["/kernels/v6.12.107", "/kernels/v6.18.15", "no_such_type"], "no_such_type: neither"),
         ],
+        "size": [
+            (["/kernels/v6.12.107", "/kernels/v6.18.15"], ""),
+            (["/kernels/v6.12.107", "/kernels/v6.18.15", "--csv", "size.csv"], ""),
+            (["/kernels/v6.12.107"], "one kernel has nothing to be compared with"),
+        ],
         "atlas": [(["s.profdiff", "suite.profdiff", "-o", "atlas", "--csv", "atlas.csv"], "")],
         "annotate": [
             (["s.profdiff", FUNCTION], ""),

@@ -10,9 +10,9 @@ from profdiff.base import bounded
 from profdiff.base.errors import SessionError
 
 OUTSIDE = "outside"
-"""What chance lets fall into a window."""
+"""What chance lets fall into a window, so that no metric has it."""
 REGIONS = {
-    "all": "all but outside",
+    "all": "all of these",
     "user": "addresses of programs",
     "page-tables": "page tables",
     "struct-page": "the array of struct page",

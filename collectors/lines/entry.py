@@ -76,7 +76,7 @@ class Lines(Collector):
     def judge(self, left: Left) -> Result:
         """Raises OSError and MissingError when the disk is full."""
         from profdiff.collectors.guest.plugin import window_failure
-        from profdiff.collectors.lines.counts import LineCounts
+        from profdiff.collectors.lines.counts import OUTSIDE, LineCounts
         from profdiff.collectors.records import Measured, Window
 
         result = super().judge(left)
@@ -97,6 +97,7 @@ class Lines(Collector):
         measured = [
             Measured(PREFIX + region, "lines", "lower", False, [float(lines)])
             for region, lines in counts.lines.items()
+            if region != OUTSIDE
         ]
         return replace(result, measured=measured)
 

@@ -21,6 +21,7 @@ COMMANDS = {
         "coverage:coverage", "Write which source lines executed, as lcov tracefiles."
     ),
     "layout": Command("layout:layout", "Show which fields of types moved to another cache line."),
+    "size": Command("size:size", "Show how many bytes sections, functions and types take."),
     "check": Command("check:check", "Check conditions on the changes in a session."),
     "blame": Command("blame:blame", "Show which commits a delta's instructions belong to."),
     "bisect": Command("bisect:bisect", "Find the commit that made COMMAND slower."),

@@ -110,18 +110,24 @@ def _name(typed: str) -> str:
     return name
 
 
-def _file(kernel: KernelArgument) -> Path:
-    """The file that has the types of a kernel. Raises InputError."""
+def debug_elf(kernel: KernelArgument) -> Path | None:
+    """The SPEC itself where it is a file that may have types, else the kernel's debug ELF. Raises
+    InputError."""
     from profdiff.base.outputs import place_of
     from profdiff.symbolization.type_layout import holds_types
 
     itself = place_of(str(kernel.spec))
     if itself.is_file() and holds_types(itself):
         return itself
-    files = kernel.spec.locate(kernel.label)
-    if files.debug_elf:
-        return files.debug_elf
-    if files.machine and not files.machine.host and _BTF.is_file():
+    return kernel.spec.locate(kernel.label).debug_elf
+
+
+def _file(kernel: KernelArgument) -> Path:
+    """The file that has the types of a kernel. Raises InputError."""
+    if found := debug_elf(kernel):
+        return found
+    machine = kernel.spec.locate(kernel.label).machine
+    if machine and not machine.host and _BTF.is_file():
         return _BTF
     raise InputError(
         f"{kernel.spec}: no debug ELF, so nothing tells its types: give its vmlinux, or BTF as in "

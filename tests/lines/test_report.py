@@ -9,7 +9,7 @@ import pytest
 from support import RESTORED, page_data, profdiff
 
 from profdiff.collectors.guest.qemu import Qemu
-from profdiff.collectors.lines.counts import REGIONS
+from profdiff.collectors.lines.counts import OUTSIDE, REGIONS
 
 pytestmark = pytest.mark.guest
 
@@ -38,7 +38,8 @@ def test_the_table_is_in_the_inventory(session: Path) -> None:
     assert {"all", "user", "page-tables", "struct-page", "slab", "direct-map"} <= by_region.keys()
     assert int(by_region["page-tables"][0]) > TABLES * 64
     assert by_region["struct-page"][4] == "exact"
-    assert by_region["outside"][4] == "unsure"
+    # Chance decides what ticks access.
+    assert "outside" not in by_region
     assert "are not known" not in text
 
 
@@ -49,7 +50,7 @@ def test_programs_get_the_same_numbers(session: Path, tmp_path: Path) -> None:
     profdiff("report", session, "--html", files["html"])
     rows = list(csv.DictReader(io.StringIO(files["csv"].read_text())))
     mine = {row["region"]: row for row in rows if row["table"] == "inventory-lines"}
-    assert mine.keys() == REGIONS.keys()
+    assert mine.keys() == REGIONS.keys() - {OUTSIDE}
     sections = json.loads(files["json"].read_text())["sections"]
     (table,) = [
         table

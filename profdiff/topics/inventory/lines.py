@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from profdiff.collectors.lines.counts import OUTSIDE, REGIONS
+from profdiff.collectors.lines.counts import REGIONS
 from profdiff.collectors.lines.entry import LINES, PREFIX
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.statistics import Estimate, Verdict
+from profdiff.evidence.statistics import Estimate
 from profdiff.shapes.table import Note, Table, by_kernel, of_row, tabulate
 
 NOT_RECORDED = (
@@ -16,7 +16,7 @@ NOT_RECORDED = (
 _LEGEND = (
     "Lines of 64 bytes that instructions access in the window, each once: a longer window has "
     "more, but not in proportion. A line that the kernel reuses counts in each region that it was "
-    "of, and once in all. What only interrupts and threads of the kernel access is outside."
+    "of, and once in all. What only interrupts and threads of the kernel access is left out."
 )
 
 
@@ -50,9 +50,7 @@ def lines(findings: Findings) -> Table | None:
             return None
         base, other = map(round, found.medians)
         low, high = found.deltas or (other - base, other - base)
-        chance = row.name == OUTSIDE and other != base
-        verdict = Verdict.UNSURE if chance else found.verdict
-        return Difference(other - base, low, high, verdict, found.states)
+        return Difference(other - base, low, high, found.verdict, found.states)
 
     return tabulate(
         [

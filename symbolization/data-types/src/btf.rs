@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use kernel_symbols::{FileBytes, Result};
 
+use crate::sizes::TypeSize;
 use crate::types::{Definition, Id, Kind, Member, Type, Types};
 
 const MAGIC: u16 = 0xeb9f;
@@ -122,6 +123,22 @@ impl Types for Btf<'_> {
                 })
             })
             .collect())
+    }
+
+    fn sizes(&self) -> Result<Vec<TypeSize>> {
+        let mut sizes = Vec::new();
+        for start in &self.starts {
+            let at = *start as usize;
+            let (kind, name) = ((self.word(at + 4) >> 24) & 0x1f, self.word(at));
+            let name = self.string(name);
+            if matches!(kind, 4 | 5) && !name.is_empty() {
+                sizes.push(TypeSize::new(kind == 5, name, u64::from(self.word(at + 8))));
+            }
+        }
+        // Stable: of several of one name the first stays, as for `definitions`.
+        sizes.sort_by(|one, other| one.key().cmp(&other.key()));
+        sizes.dedup_by(|one, other| one.key() == other.key());
+        Ok(sizes)
     }
 
     fn get(&self, id: Id) -> Result<Rc<Type>> {

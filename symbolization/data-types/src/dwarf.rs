@@ -9,7 +9,8 @@ use gimli::AttributeValue;
 use kernel_symbols::{DebugFile, Result};
 use rayon::prelude::*;
 
-use crate::scan::{offsets, scan, Candidate};
+use crate::scan::{number, offsets, scan, Candidate};
+use crate::sizes::TypeSize;
 use crate::types::{Definition, Id, Kind, Member, Type, Types};
 use crate::units::{Slice, Unit, Units};
 
@@ -22,6 +23,39 @@ pub struct Dwarf<'d> {
     /// The units that have them.
     pub units: Units<'d>,
     known: RefCell<HashMap<Id, Rc<Type>>>,
+}
+
+/// Of what is alike: how many units have it, and the first of the file.
+type Alike = HashMap<(u64, u64), (usize, Id)>;
+
+/// By whether it is a union, and its name.
+type ByName<'d> = HashMap<(bool, &'d [u8]), Alike>;
+
+fn count<K>(alike: &mut Alike, one: &Candidate<K>) {
+    let so_far = alike.entry(one.likeness).or_insert((0, one.id));
+    *so_far = (so_far.0 + 1, so_far.1.min(one.id));
+}
+
+/// The size and the identity of the one of most units; of equals the first of the file.
+fn most_used(alike: &Alike) -> Option<(u64, Id)> {
+    let best = alike
+        .iter()
+        .max_by_key(|(_, (times, id))| (*times, u64::MAX - *id));
+    best.map(|((size, _), (_, id))| (*size, *id))
+}
+
+/// The definitions of a unit whose names have a `key`, paid for.
+fn scanned<'d, K>(
+    units: &Units<'d>,
+    unit: &Unit<'d>,
+    key: impl Fn(&AttributeValue<Slice<'d>>) -> Option<K>,
+) -> Result<Vec<Candidate<K>>> {
+    let file = units.file;
+    let (steps, found) = scan(units, unit, key).map_err(|error| {
+        file.damaged(format!("unit at {:#x} of .debug_info: {error}", unit.start))
+    })?;
+    file.spend(steps + found.len() * size_of::<Candidate<K>>())?;
+    Ok(found)
 }
 
 impl<'d> Dwarf<'d> {
@@ -180,7 +214,7 @@ impl Draft {
     }
 }
 
-impl Types for Dwarf<'_> {
+impl<'d> Types for Dwarf<'d> {
     fn definitions(&self, names: &[&str]) -> Result<Vec<Option<Definition>>> {
         let mut distinct: Vec<&str> = names.to_vec();
         distinct.sort_unstable();
@@ -189,26 +223,20 @@ impl Types for Dwarf<'_> {
         let offsets = offsets(file, &distinct);
         let units = &self.units;
         let scanned = units.every.par_iter().with_max_len(1).map(|unit| {
-            let (steps, found) = scan(units, unit, &distinct, &offsets).map_err(|error| {
-                file.damaged(format!("unit at {:#x} of .debug_info: {error}", unit.start))
-            })?;
-            file.spend(steps + found.len() * size_of::<Candidate>())?;
-            Ok(found)
+            scanned(units, unit, |value| {
+                number(units, unit, &distinct, &offsets, value)
+            })
         });
-        let found: Vec<Vec<Candidate>> = scanned.collect::<Result<_>>()?;
+        let found: Vec<Vec<Candidate<usize>>> = scanned.collect::<Result<_>>()?;
         let known: Vec<Option<(Id, usize)>> = (0..distinct.len())
             .map(|number| {
-                let mine = || found.iter().flatten().filter(|one| one.number == number);
+                let mine = || found.iter().flatten().filter(|one| one.key == number);
                 let aliases = mine().all(|one| one.is_alias);
-                let mut alike: HashMap<(u64, u64), (usize, Id)> = HashMap::new();
+                let mut alike = Alike::new();
                 for one in mine().filter(|one| one.is_alias == aliases) {
-                    alike.entry(one.likeness).or_insert((0, one.id)).0 += 1;
+                    count(&mut alike, one);
                 }
-                // The one of most units; of equals the first of the file.
-                let best = alike
-                    .values()
-                    .max_by_key(|(times, id)| (*times, u64::MAX - *id))?;
-                Some((best.1, alike.len() - 1))
+                Some((most_used(&alike)?.1, alike.len() - 1))
             })
             .collect();
         let index = |name: &&str| distinct.binary_search(name).ok();
@@ -216,6 +244,44 @@ impl Types for Dwarf<'_> {
         Ok(every
             .map(|one| one.map(|(id, others)| Definition { id, others }))
             .collect())
+    }
+
+    fn sizes(&self) -> Result<Vec<TypeSize>> {
+        let units = &self.units;
+        let name = |unit, value: &AttributeValue<Slice<'d>>| {
+            let name = units.string(unit, value);
+            (!name.is_empty()).then_some(name)
+        };
+        let scanned = units.every.par_iter().with_max_len(1).map(|unit| {
+            let mut found = scanned(units, unit, |value| name(unit, value))?;
+            found.retain(|one| !one.is_alias);
+            Ok(found)
+        });
+        let by_name = scanned.try_fold(HashMap::new, |mut known: ByName<'d>, found| {
+            for one in found? {
+                count(known.entry((one.is_union, one.key)).or_default(), &one);
+            }
+            Ok(known)
+        });
+        let by_name = by_name.try_reduce(HashMap::new, |mut known, others| {
+            for (name, alike) in others {
+                let mine = known.entry(name).or_default();
+                for (likeness, (times, id)) in alike {
+                    let so_far = mine.entry(likeness).or_insert((0, id));
+                    *so_far = (so_far.0 + times, so_far.1.min(id));
+                }
+            }
+            Ok(known)
+        })?;
+        let mut sizes: Vec<TypeSize> = by_name
+            .iter()
+            .filter_map(|((is_union, name), alike)| {
+                let size = most_used(alike)?.0;
+                Some(TypeSize::new(*is_union, name, size))
+            })
+            .collect();
+        sizes.sort_unstable();
+        Ok(sizes)
     }
 
     fn get(&self, id: Id) -> Result<Rc<Type>> {

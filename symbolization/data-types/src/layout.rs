@@ -5,6 +5,7 @@ use kernel_symbols::{DebugFile, Error, Result};
 use crate::btf::Btf;
 use crate::dwarf::Dwarf;
 use crate::name;
+use crate::sizes::TypeSize;
 use crate::types::{Id, Kind, Type, Types};
 use crate::units::SECTIONS;
 
@@ -58,24 +59,34 @@ pub struct Layouts {
 /// The file at `path` is an ELF file (plain, `.zst`, `.xz` or `.gz`) with DWARF or BTF, or BTF alone
 /// as in /sys/kernel/btf.
 pub fn layouts(path: &Path, names: &[String]) -> Result<Layouts> {
+    read(path, |types, source| found(types, source, names))?.ok_or_else(|| Error::Kind {
+        path: path.into(),
+        expected: "a file with types",
+        found: "it has no DWARF and no BTF".into(),
+        advice: "give a kernel with CONFIG_DEBUG_INFO=y, or its debug package",
+    })
+}
+
+/// The sizes of all structs and unions with a name, in a file as [`layouts`] reads it; none where it
+/// has no types.
+pub fn sizes(path: &Path) -> Result<Option<Vec<TypeSize>>> {
+    read(path, |types, _| types.sizes())
+}
+
+fn read<T>(path: &Path, of: impl Fn(&dyn Types, &'static str) -> Result<T>) -> Result<Option<T>> {
     if let Some(bytes) = Btf::alone(path)? {
         let btf = Btf::parse(&bytes).map_err(|what| damaged(path, what))?;
-        return found(&btf, "BTF", names);
+        return of(&btf, "BTF").map(Some);
     }
     let file = DebugFile::open(path, &SECTIONS)?;
     if !file.section(".debug_info").is_empty() {
-        return found(&Dwarf::new(&file)?, "DWARF", names);
+        return of(&Dwarf::new(&file)?, "DWARF").map(Some);
     }
     if file.section(".BTF").is_empty() {
-        return Err(Error::Kind {
-            path: path.into(),
-            expected: "a file with types",
-            found: "it has no DWARF and no BTF".into(),
-            advice: "give a kernel with CONFIG_DEBUG_INFO=y, or its debug package",
-        });
+        return Ok(None);
     }
     let btf = Btf::parse(file.section(".BTF")).map_err(|what| file.damaged(what))?;
-    found(&btf, "BTF", names)
+    of(&btf, "BTF").map(Some)
 }
 
 fn damaged(path: &Path, what: String) -> Error {

@@ -8,11 +8,13 @@ mod dwarf;
 mod layout;
 mod name;
 mod scan;
+mod sizes;
 mod types;
 mod units;
 
 pub use dwarf::Dwarf;
-pub use layout::{layouts, Field, Layout, Layouts};
+pub use layout::{layouts, sizes, Field, Layout, Layouts};
 pub use name::name;
+pub use sizes::TypeSize;
 pub use types::{Definition, Id, Kind, Member, Type, Types};
 pub use units::{Slice, Unit, Units, SECTIONS};

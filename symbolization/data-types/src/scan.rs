@@ -5,11 +5,12 @@ use gimli::AttributeValue;
 use kernel_symbols::DebugFile;
 
 use crate::types::Id;
-use crate::units::{Unit, Units};
+use crate::units::{Slice, Unit, Units};
 
 /// A struct, union or typedef at the top level of a unit.
-pub(crate) struct Candidate {
-    pub(crate) number: usize,
+pub(crate) struct Candidate<K> {
+    pub(crate) key: K,
+    pub(crate) is_union: bool,
     pub(crate) is_alias: bool,
     pub(crate) id: Id,
     /// What two that are alike have in common: size and line of the declaration.
@@ -31,13 +32,28 @@ pub(crate) fn offsets(file: &DebugFile, names: &[&str]) -> HashMap<usize, usize>
     found
 }
 
-/// The definitions of names at the top level of a unit.
-pub(crate) fn scan<'d>(
+/// Which of `names` an attribute is, whose places are `offsets`.
+pub(crate) fn number<'d>(
     units: &Units<'d>,
     unit: &Unit<'d>,
     names: &[&str],
     offsets: &HashMap<usize, usize>,
-) -> gimli::Result<(usize, Vec<Candidate>)> {
+    value: &AttributeValue<Slice<'d>>,
+) -> Option<usize> {
+    match value {
+        AttributeValue::String(own) => names.iter().position(|name| name.as_bytes() == own.slice()),
+        other => units
+            .string_offset(unit, other)
+            .and_then(|at| offsets.get(&at).copied()),
+    }
+}
+
+/// The definitions at the top level of a unit whose names have a `key`, and the steps that it took.
+pub(crate) fn scan<'d, K>(
+    units: &Units<'d>,
+    unit: &Unit<'d>,
+    key: impl Fn(&AttributeValue<Slice<'d>>) -> Option<K>,
+) -> gimli::Result<(usize, Vec<Candidate<K>>)> {
     let mut entries = unit.header.entries_raw(&unit.abbreviations, None)?;
     let (mut depth, mut steps, mut found) = (0usize, 0usize, Vec::new());
     while !entries.is_empty() {
@@ -53,7 +69,7 @@ pub(crate) fn scan<'d>(
         let tag = abbreviation.tag();
         let record = matches!(tag, dw::DW_TAG_structure_type | dw::DW_TAG_union_type);
         let is_alias = tag == dw::DW_TAG_typedef;
-        let (mut sibling, mut number, mut declared) = (None, None, false);
+        let (mut sibling, mut known, mut declared) = (None, None, false);
         let mut likeness = (0, 0);
         if depth == 1 && (record || is_alias) || abbreviation.has_children() {
             for spec in abbreviation.attributes() {
@@ -62,14 +78,7 @@ pub(crate) fn scan<'d>(
                 match attribute.name() {
                     dw::DW_AT_sibling => sibling = units.reference(unit, &value),
                     dw::DW_AT_name if depth == 1 && (record || is_alias) => {
-                        number = match &value {
-                            AttributeValue::String(own) => {
-                                names.iter().position(|name| name.as_bytes() == own.slice())
-                            }
-                            other => units
-                                .string_offset(unit, other)
-                                .and_then(|at| offsets.get(&at).copied()),
-                        }
+                        known = key(&value);
                     }
                     dw::DW_AT_declaration => declared = true,
                     dw::DW_AT_byte_size => likeness.0 = value.udata_value().unwrap_or(0),
@@ -80,9 +89,10 @@ pub(crate) fn scan<'d>(
         } else {
             entries.skip_attributes(abbreviation.attributes())?;
         }
-        if let (Some(number), false) = (number, declared) {
+        if let (Some(key), false) = (known, declared) {
             found.push(Candidate {
-                number,
+                key,
+                is_union: tag == dw::DW_TAG_union_type,
                 is_alias,
                 id: (unit.start + offset.0) as Id,
                 likeness,

@@ -2,6 +2,8 @@ use std::rc::Rc;
 
 use kernel_symbols::Result;
 
+use crate::sizes::TypeSize;
+
 /// Which type of a file: its offset in `.debug_info`, or its number in BTF.
 pub type Id = u64;
 
@@ -76,6 +78,10 @@ pub trait Types {
     /// The definition of each name that most of the file uses: of a struct or union, else of a
     /// typedef of one.
     fn definitions(&self, names: &[&str]) -> Result<Vec<Option<Definition>>>;
+
+    /// The sizes of all structs and unions with a name, of those of one name that which most of the
+    /// file uses; by kind and name.
+    fn sizes(&self) -> Result<Vec<TypeSize>>;
 
     /// A type by its identity.
     fn get(&self, id: Id) -> Result<Rc<Type>>;

@@ -135,6 +135,18 @@ impl<'d> Elf<'d> {
         Ok(elf)
     }
 
+    /// The sections that take memory where the file is loaded, in the order of the file.
+    pub(crate) fn allocated(&self) -> impl Iterator<Item = (String, u64)> + '_ {
+        let sections = self.file.sections().filter(|section| {
+            let flags = section.elf_section_header().sh_flags(LittleEndian);
+            flags.contains(SHF_ALLOC) && section.size() > 0
+        });
+        sections.map(|section| {
+            let name = String::from_utf8_lossy(section.name_bytes().unwrap_or_default());
+            (name.into_owned(), section.size())
+        })
+    }
+
     fn load_segments(
         &self,
     ) -> impl Iterator<Item = &'d object::elf::ProgramHeader64<LittleEndian>> {

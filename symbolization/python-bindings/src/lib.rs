@@ -12,6 +12,7 @@ mod error;
 mod function_graph;
 mod kernel_image;
 mod perf;
+mod sizes;
 mod stacks;
 mod symbols;
 mod threads;
@@ -38,6 +39,8 @@ mod _native {
     use crate::kernel_image::KernelImage;
     #[pymodule_export]
     use crate::perf::{is_perf_data, Event, KernelMapping, PerfData, PerfReading, PerfText};
+    #[pymodule_export]
+    use crate::sizes::{elf_sizes, type_sizes};
     #[pymodule_export]
     use crate::stacks::{
         add_to_parents, distinct_stacks, expand_calls, outer_calls, write_folded, FunctionStacks,

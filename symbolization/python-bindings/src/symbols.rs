@@ -101,18 +101,24 @@ impl SymbolIndex {
         Resolution::new(py, py.detach(|| self.0.resolve(&addresses)))
     }
 
-    fn symbol_ranges<'py>(
-        &self,
-        py: Python<'py>,
-        svma: PyReadonlyArray1<'py, u64>,
-    ) -> (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>) {
-        let addresses = addresses(&svma, Svma);
-        let ranges = py.detach(|| self.0.symbol_ranges(&addresses));
-        (
-            PyArray1::from_iter(py, ranges.iter().map(|(start, _)| start.0)),
-            PyArray1::from_iter(py, ranges.iter().map(|(_, end)| end.0)),
-        )
+    fn segments<'py>(&self, py: Python<'py>) -> Pairs<'py> {
+        pairs(py, &self.0.segments())
     }
+
+    fn symbol_ranges<'py>(&self, py: Python<'py>, svma: PyReadonlyArray1<'py, u64>) -> Pairs<'py> {
+        let addresses = addresses(&svma, Svma);
+        pairs(py, &py.detach(|| self.0.symbol_ranges(&addresses)))
+    }
+}
+
+type Pairs<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>);
+
+/// Where ranges start, and where they end.
+fn pairs<'py>(py: Python<'py>, ranges: &[(Svma, Svma)]) -> Pairs<'py> {
+    (
+        PyArray1::from_iter(py, ranges.iter().map(|(start, _)| start.0)),
+        PyArray1::from_iter(py, ranges.iter().map(|(_, end)| end.0)),
+    )
 }
 
 /// What mangled names stand for; others as they are.

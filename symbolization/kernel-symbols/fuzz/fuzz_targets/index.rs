@@ -79,4 +79,5 @@ fuzz_target!(|data: &[u8]| {
     }
     let _ = index.symbol_address("main");
     assert!(index.symbols().count() <= data.len());
+    assert!(index.segments().len() <= data.len());
 });

@@ -11,3 +11,4 @@ mod resolve;
 mod symbols;
 
 pub use open::SymbolIndex;
+pub(crate) use symbols::sorted as sorted_symbols;

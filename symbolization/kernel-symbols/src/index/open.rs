@@ -7,6 +7,7 @@ use super::format::{columns, Column};
 use crate::budget::Budget;
 use crate::build_id::BuildId;
 use crate::compression::Compression;
+use crate::dwarf::NONE;
 use crate::elf::{Elf, TextSection};
 use crate::file::{FileBytes, FileIdentity};
 use crate::little_endian::{u32_at, u64_at};
@@ -101,6 +102,18 @@ impl SymbolIndex {
             let name = self.string(self.u32(Column::SymbolName, i));
             (Svma(self.u64(Column::SymbolStart, i)), name)
         })
+    }
+
+    /// Where the stretches of code that debug information describes start and end, by address: each
+    /// has one chain, but for lines.
+    pub fn segments(&self) -> Vec<(Svma, Svma)> {
+        (0..self.rows(Column::SegmentStart, 8))
+            .filter(|row| self.u32(Column::SegmentNode, *row) != NONE)
+            .map(|row| {
+                let end = self.u64(Column::SegmentEnd, row);
+                (Svma(self.u64(Column::SegmentStart, row)), Svma(end))
+            })
+            .collect()
     }
 
     /// The executable sections, by address.

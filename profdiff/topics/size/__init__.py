@@ -1,0 +1,1 @@
+"""How many bytes kernels take: sections, functions, types."""
