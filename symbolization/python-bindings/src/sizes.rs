@@ -17,13 +17,13 @@ pub(crate) fn elf_sizes(
     py.detach(|| ks::elf_sizes(&path)).map_err(native)
 }
 
+/// Kind, name and size of types.
+type TypeSizes = Vec<(&'static str, String, u64)>;
+
 /// Kind, name and size of all structs and unions of a file that have a name; None
 /// where it has no types.
 #[pyfunction]
-pub(crate) fn type_sizes(
-    py: Python<'_>,
-    path: PathBuf,
-) -> PyResult<Option<Vec<(&'static str, String, u64)>>> {
+pub(crate) fn type_sizes(py: Python<'_>, path: PathBuf) -> PyResult<Option<TypeSizes>> {
     let found = py
         .detach(|| parallel(|| data_types::sizes(&path)))
         .map_err(native)?;
