@@ -57,9 +57,9 @@ _TABLE, _TABLE_AT = "0f 00 90 00 0f 00", 0xA0
 _RESET, _RESET_AT = "ea 00 00 00 f0", 0xFFF0
 
 
-# In real mode, too: 10 million instructions, a hundredth of a second on a processor.
+# In real mode, too: 200 million instructions, a tenth of a second on a processor.
 _LOOP = """
-66 b9 40 4b 4c 00               mov     $5000000,%ecx
+66 b9 00 e1 f5 05               mov     $100000000,%ecx
 66 49                           dec     %ecx
 75 fc                           jnz     .-2
 b0 10                           mov     $0x10,%al

@@ -36,8 +36,8 @@ _SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,reso
 _NO_DEVICES = ("-nodefaults", "-display", "none")
 # How long a QEMU without a guest may take.
 _SECONDS = 60
-# How long one may take for the loop: that is 0.3 s on a processor, and 40 s where each instruction
-# is emulated.
+# How long one may take for the loop: 0.4 s on a processor, and 70 s where KVM emulates each
+# instruction, or more if the machine is busy.
 _KVM_SECONDS = 10
 # Another boot of this machine may have another KVM.
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
