@@ -308,6 +308,14 @@ def test_what_a_command_reads_is_no_output(session: Path, tmp_path: Path) -> Non
             profdiff("report", session, "--html", "both", "--csv", other, cwd=tmp_path, status=2)
         )
         assert line == f"--html and --csv write the same file: {other}"
+    for words in (["size", "a", "b"], ["layout", "a", "b", "mm"]):
+        line = error_line(
+            profdiff(*words, "--csv", "both", "--json", "./both", cwd=tmp_path, status=2)
+        )
+        assert line == "--csv and --json write the same file: ./both"
+    words = ["lkp", "mail.eml", "--json", "both", "--experiment", "both"]
+    line = error_line(profdiff(*words, cwd=tmp_path, status=2))
+    assert line == "--json and --experiment write the same file: both"
     assert not (tmp_path / "both").exists()
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from profdiff.base.errors import MissingError, ProfdiffError, SessionError
+from profdiff.base.errors import MissingError, ProfdiffError
 from profdiff.base.metric import EXACT, IDLE, INSTRUCTIONS
 from profdiff.collectors.collector import Collector, Options
 from profdiff.collectors.probe.entry import PROBE
@@ -128,25 +128,15 @@ class Exact(Collector):
         """Raises OSError and MissingError when the disk is full."""
         from profdiff.collectors.exact import context
         from profdiff.collectors.exact.counts import Counts
-        from profdiff.collectors.guest.plugin import window_failure
-        from profdiff.collectors.records import Instructions, Measured, Window
+        from profdiff.collectors.guest.plugin import recorded
+        from profdiff.collectors.records import Instructions, Measured
 
         result = super().judge(left)
         if left.failure:
             return result
-        # The plugin writes through QEMU: a full disk shows as a file that is cut short.
-        try:
-            counts = Counts.load(left.folder / _FILE)
-        except SessionError as error:
-            raise MissingError(
-                f"QEMU could not write the counts ({error}): free some disk space"
-            ) from error
-        failure = result.failure or window_failure(counts, left.has_marks)
-        window = None if counts.kind == "none" else Window(kind=counts.kind, count=counts.closed)
-        result = replace(
-            result, files={**left.files, "counts": _FILE}, failure=failure, window=window
-        )
-        if failure:
+        counts, result = recorded(result, left, "counts", _FILE, Counts.load)
+        result = replace(result, files={**left.files, "counts": _FILE})
+        if result.failure:
             return result
         if (left.folder / _PROBES).exists():
             result = replace(result, files={**result.files, "probes": _PROBES})

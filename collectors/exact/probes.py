@@ -58,7 +58,7 @@ class Places(NamedTuple):
 def places(kernel: KernelFiles, architecture: str, probe: ProbedVariable) -> Places:
     """Where the function begins in a kernel. Raises InputError."""
     if kernel.debug_elf is None:
-        raise InputError(f"--probe: {kernel.label} has no debug ELF: give one with --vmlinux")
+        raise InputError(f"--probe: {kernel.label} has no debug ELF: name IMAGE,vmlinux=ELF")
     return _places(kernel.debug_elf, architecture, probe)
 
 

@@ -1,13 +1,16 @@
 """What collectors have in common that record with profdiff's QEMU plugin: the QEMU that loads it,
 its arguments, and the windows that marks open."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
-from profdiff.base.errors import MissingError
+from profdiff.base.errors import MissingError, SessionError
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.guest.qemu import Qemu, escaped, find_qemu
-from profdiff.collectors.records import Failure
+from profdiff.collectors.guest.result import Left, Result
+from profdiff.collectors.records import Failure, Window
 
 # Newest first: a QEMU takes one of them.
 _PLUGINS = {2: "tcg_plugin_api2", 1: "tcg_plugin_api1"}
@@ -43,6 +46,26 @@ class Windows(Protocol):
     def closed(self) -> int: ...
     @property
     def misplaced(self) -> int: ...
+
+
+Recorded = TypeVar("Recorded", bound=Windows)
+
+
+def recorded(
+    result: Result, left: Left, what: str, file: str, load: Callable[[Path], Recorded]
+) -> tuple[Recorded, Result]:
+    """What the plugin wrote of a run that QEMU ended, and the run's result with its window.
+    ``what``: the file, in words. Raises MissingError when the disk is full."""
+    # The plugin writes through QEMU: a full disk shows as a file that is cut short.
+    try:
+        found = load(left.folder / file)
+    except SessionError as error:
+        raise MissingError(
+            f"QEMU could not write the {what} ({error}): free some disk space"
+        ) from error
+    failure = result.failure or window_failure(found, left.has_marks)
+    window = None if found.kind == "none" else Window(kind=found.kind, count=found.closed)
+    return found, replace(result, failure=failure, window=window)
 
 
 def window_failure(found: Windows, expect_marks: bool) -> Failure | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from profdiff.base.errors import InputError, MissingError, SessionError
+from profdiff.base.errors import InputError
 from profdiff.base.metric import Kind
 from profdiff.collectors.architecture import X86_64
 from profdiff.collectors.collector import Collector, Options
@@ -75,24 +76,16 @@ class Lines(Collector):
 
     def judge(self, left: Left) -> Result:
         """Raises OSError and MissingError when the disk is full."""
-        from profdiff.collectors.guest.plugin import window_failure
+        from profdiff.collectors.guest.plugin import recorded
         from profdiff.collectors.lines.counts import OUTSIDE, LineCounts
-        from profdiff.collectors.records import Measured, Window
+        from profdiff.collectors.records import Measured
 
         result = super().judge(left)
         if left.failure:
             return result
-        try:
-            counts = LineCounts.load(left.folder / _FILE)
-        except SessionError as error:
-            raise MissingError(
-                f"QEMU could not write the lines ({error}): free some disk space"
-            ) from error
-        failure = result.failure or window_failure(counts, left.has_marks)
-        window = None if counts.kind == "none" else Window(kind=counts.kind, count=counts.closed)
-        files = {**left.files, self.name: _FILE}
-        result = replace(result, files=files, failure=failure, window=window)
-        if failure:
+        counts, result = recorded(result, left, "lines", _FILE, LineCounts.load)
+        result = replace(result, files={**left.files, self.name: _FILE})
+        if result.failure:
             return result
         measured = [
             Measured(PREFIX + region, "lines", "lower", False, [float(lines)])
@@ -102,14 +95,21 @@ class Lines(Collector):
         return replace(result, measured=measured)
 
 
-def _variables(kernel: KernelFiles) -> dict[str, int]:
+def _variables(kernel: KernelFiles) -> Mapping[str, int]:
     """The addresses of those that a kernel has. Raises InputError."""
+    if kernel.debug_elf is None:
+        raise InputError(
+            f"--collector lines: {kernel.label} has no debug ELF: name IMAGE,vmlinux=ELF"
+        )
+    return _addresses(kernel.debug_elf)
+
+
+@cache  # each run asks
+def _addresses(debug_elf: Path) -> Mapping[str, int]:
     from profdiff.symbolization._native import NativeError, elf_data
 
-    if kernel.debug_elf is None:
-        raise InputError(f"--collector lines: {kernel.label} has no debug ELF: give --vmlinux")
     try:
-        variables, _ = elf_data(str(kernel.debug_elf))
+        variables, _ = elf_data(str(debug_elf))
     except NativeError as error:
         raise InputError(f"--collector lines: {error}") from error
     return {name: address for name, address, _ in variables if name in _VARIABLES}

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from profdiff.base.errors import MissingError, SessionError
 from profdiff.base.metric import TRANSFERRED, Metric
 from profdiff.collectors.collector import Collector, Options
 
@@ -82,25 +81,19 @@ class Sharing(Collector):
 
     def judge(self, left: Left) -> Result:
         """Raises OSError and MissingError when the disk is full."""
-        from profdiff.collectors.guest.plugin import window_failure
-        from profdiff.collectors.records import Failure, Measured, Window
+        from profdiff.collectors.guest.plugin import recorded
+        from profdiff.collectors.records import Failure, Measured
         from profdiff.collectors.sharing.lines import SharedLines
 
         result = super().judge(left)
         if left.failure:
             return result
-        try:
-            lines = SharedLines.load(left.folder / _FILE)
-        except SessionError as error:
-            raise MissingError(
-                f"QEMU could not write the shared lines ({error}): free some disk space"
-            ) from error
-        failure = result.failure or window_failure(lines, left.has_marks)
+        lines, result = recorded(result, left, "shared lines", _FILE, SharedLines.load)
+        failure = result.failure
         least = _ALONE * int(lines.ops.max(initial=0))
         if failure is None and (lines.ops > least).sum() < 2:
             failure = Failure("window", _alone(lines.vcpus))
-        window = None if lines.kind == "none" else Window(kind=lines.kind, count=lines.closed)
-        result = replace(result, files={**left.files, FILE: _FILE}, failure=failure, window=window)
+        result = replace(result, files={**left.files, FILE: _FILE}, failure=failure)
         if failure:
             return result
         measured = [

@@ -10,9 +10,9 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.commands import complete
 from profdiff.commands.command import command
-from profdiff.commands.output import ASCII, WIDTH, refuse_inputs, write
+from profdiff.commands.output import ASCII, WIDTH, refuse_inputs, refuse_outputs, write_or_show
 from profdiff.commands.output_types import OUTPUT_FILE
-from profdiff.reports.form import ReportOptions, text
+from profdiff.reports.form import ReportOptions
 
 if TYPE_CHECKING:
     from profdiff.collectors.kernels.kinds.registry import KernelArgument
@@ -71,8 +71,7 @@ def layout(
     from profdiff.symbolization.type_layout import layouts
     from profdiff.views import layout as views
 
-    if csv == "-" and json == "-":
-        raise InputError("only one file can go to standard output (-)")
+    refuse_outputs({"csv": csv, "json": json})
     names = list(dict.fromkeys(_name(one) for one in types))
     kernels = parse_arguments([base, new])
     files = {kernel.label: _file(kernel) for kernel in kernels}
@@ -85,20 +84,12 @@ def layout(
                 "a module's types are in the module's file"
             )
     document = views.build(names, {kernel.label: str(kernel.spec) for kernel in kernels}, found)
-    if csv:
-        write(csv, render_csv(document))
-    if json:
-        write(json, json_form.render(document))
-    if not csv and not json:
-        asked = ReportOptions(width=width, ascii_only=ascii_only)
-        write(
-            "-",
-            text(
-                asked,
-                "-",
-                lambda _, columns: render_text(document, width=columns, every=every),
-            ),
-        )
+    options = ReportOptions(width=width, ascii_only=ascii_only)
+    write_or_show(
+        [(csv, lambda: render_csv(document)), (json, lambda: json_form.render(document))],
+        options,
+        lambda columns: render_text(document, width=columns, every=every),
+    )
 
 
 def _name(typed: str) -> str:

@@ -9,9 +9,9 @@ import click
 
 from profdiff.base.errors import InputError
 from profdiff.commands.command import command
-from profdiff.commands.output import ASCII, WIDTH, refuse_inputs, write
+from profdiff.commands.output import ASCII, WIDTH, refuse_inputs, refuse_outputs, write_or_show
 from profdiff.commands.output_types import OUTPUT_FILE
-from profdiff.reports.form import ReportOptions, text
+from profdiff.reports.form import ReportOptions
 
 if TYPE_CHECKING:
     from profdiff.evidence.lkp.report import Report
@@ -68,22 +68,19 @@ def lkp(
     from profdiff.reports.lkp import render_experiment, render_text
     from profdiff.views.lkp import build
 
-    if json == "-" and experiment == "-":
-        raise InputError("only one file can go to standard output (-)")
+    refuse_outputs({"json": json, "experiment": experiment})
     refuse_inputs([json, experiment], [Path(mail)])
     found, report = _read(mail)
     document = build(report, (found.id or "").strip("<>"), found.value("Subject"), repo)
-    made = render_experiment(document) if experiment else ""
-    if json:
-        write(json, json_form.render(document))
-    if experiment:
-        write(experiment, made)
-    if not json and not experiment:
-        asked = ReportOptions(width=width, ascii_only=ascii_only)
-        write(
-            "-",
-            text(asked, "-", lambda _, columns: render_text(document, width=columns)),
-        )
+    options = ReportOptions(width=width, ascii_only=ascii_only)
+    write_or_show(
+        [
+            (json, lambda: json_form.render(document)),
+            (experiment, lambda: render_experiment(document)),
+        ],
+        options,
+        lambda columns: render_text(document, width=columns),
+    )
 
 
 def _read(named: str) -> tuple[ReceivedMail, Report]:

@@ -13,7 +13,15 @@ from profdiff.commands.output_types import OUTPUT_FILE
 from profdiff.commands.recording import works_on
 from profdiff.forms.columns import MIN_WIDTH
 from profdiff.reports.files import write_files
-from profdiff.reports.form import DEFAULT_TOP, Files, Form, ReportOptions, Subject, refuse_per_op
+from profdiff.reports.form import (
+    DEFAULT_TOP,
+    Files,
+    Form,
+    ReportOptions,
+    Subject,
+    refuse_per_op,
+    text,
+)
 from profdiff.reports.forms import FORMS
 from profdiff.topics.functions.selection import Selection
 
@@ -221,9 +229,7 @@ def write_forms(forms: Sequence[Form], targets: Mapping[str, str], subject: Subj
         for form in forms
         if form.name in targets
     ]
-    if [target for _, target in wanted].count("-") > 1:
-        raise InputError("only one file can go to standard output (-)")
-    _refuse_twice(wanted)
+    refuse_outputs({form.name: target for form, target in wanted})
     for form, target in wanted:
         if form.appends and not target:
             raise InputError(f"--{form.name}: name a FILE, $GITHUB_STEP_SUMMARY is not set")
@@ -237,16 +243,19 @@ def write_forms(forms: Sequence[Form], targets: Mapping[str, str], subject: Subj
             (terminal.tell if taken else terminal.say)(target)
 
 
-def _refuse_twice(wanted: Sequence[tuple[Form, str]]) -> None:
-    """Raise InputError where a file that one form writes would go with the next."""
+def refuse_outputs(targets: Mapping[str, str | None]) -> None:
+    """Raise InputError where a file that one option writes would go with the next. ``targets``: by
+    the option's name."""
+    if [*targets.values()].count("-") > 1:
+        raise InputError("only one file can go to standard output (-)")
     known: dict[Path, str] = {}
-    for form, target in wanted:
-        place = Path(os.path.realpath(target))
-        if target == "-" or (place.exists() and not place.is_file()):
+    for name, target in targets.items():
+        place = Path(os.path.realpath(target or ""))
+        if not target or target == "-" or (place.exists() and not place.is_file()):
             continue
         if other := known.get(place):
-            raise InputError(f"--{other} and --{form.name} write the same file: {target}")
-        known[place] = form.name
+            raise InputError(f"--{other} and --{name} write the same file: {target}")
+        known[place] = name
 
 
 def refuse_inputs(outputs: Iterable[str | None], inputs: Iterable[Path]) -> None:
@@ -255,6 +264,20 @@ def refuse_inputs(outputs: Iterable[str | None], inputs: Iterable[Path]) -> None
     for path in map(Path, filter(None, outputs)):
         if path.is_file() and any(path.samefile(one) for one in read):
             raise InputError(f"cannot write {path}: this command reads it: name another file")
+
+
+def write_or_show(
+    files: Sequence[tuple[str | None, Callable[[], str | bytes]]],
+    options: ReportOptions,
+    show: Callable[[int], str],
+) -> None:
+    """Write the files that have a target; the text, of a width, where none has. Raises
+    InputError."""
+    made = [(target, make()) for target, make in files if target]
+    for target, data in made:
+        write(target, data)
+    if not made:
+        write("-", text(options, "-", lambda _, width: show(width)))
 
 
 def _write_files(form: Form, target: str, files: Files) -> None:

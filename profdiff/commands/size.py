@@ -7,9 +7,9 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.commands import complete
 from profdiff.commands.command import command
-from profdiff.commands.output import ASCII, WIDTH, refuse_inputs, write
+from profdiff.commands.output import ASCII, WIDTH, refuse_inputs, refuse_outputs, write_or_show
 from profdiff.commands.output_types import OUTPUT_FILE
-from profdiff.reports.form import ReportOptions, text
+from profdiff.reports.form import ReportOptions
 
 
 @command()
@@ -60,10 +60,9 @@ def size(
     from profdiff.topics.size.shapes import section
     from profdiff.views.document import topic_document
 
+    refuse_outputs({"csv": csv, "json": json})
     if len(kernels) < 2:
         raise InputError("one kernel has nothing to be compared with: give two or more, base first")
-    if csv == "-" and json == "-":
-        raise InputError("only one file can go to standard output (-)")
     files = {}
     for kernel in parse_arguments(kernels):
         found = debug_elf(kernel)
@@ -74,10 +73,12 @@ def size(
         files[kernel.label] = found
     refuse_inputs([csv, json], files.values())
     shown = section({label: KernelSizes.of(file) for label, file in files.items()})
-    if csv:
-        write(csv, csv_form.tables(shown.tables))
-    if json:
-        write(json, json_form.render(topic_document(shown)))
-    if not csv and not json:
-        asked = ReportOptions(width=width, ascii_only=ascii_only)
-        write("-", text(asked, "-", lambda _, columns: render(shown, width=columns)))
+    options = ReportOptions(width=width, ascii_only=ascii_only)
+    write_or_show(
+        [
+            (csv, lambda: csv_form.tables(shown.tables)),
+            (json, lambda: json_form.render(topic_document(shown))),
+        ],
+        options,
+        lambda columns: render(shown, width=columns),
+    )

@@ -153,7 +153,7 @@ def test_arm64_has_other_registers(arm64_kernel: KernelFiles, variable: str) -> 
 @pytest.mark.kernel
 def test_no_debug_elf_is_refused(both: list[KernelFiles]) -> None:
     without = KernelFiles("bare", "bare", Path("bzImage"))
-    with pytest.raises(InputError, match="bare has no debug ELF: give one with --vmlinux"):
+    with pytest.raises(InputError, match="bare has no debug ELF: name IMAGE,vmlinux=ELF"):
         probes.refuse([*both, without], "x86_64", [f"{FUNCTION} nr_ptes"])
 
 

@@ -65,5 +65,5 @@ def test_what_cannot_be_recorded_is_said() -> None:
     assert "cannot record a machine" in (lines.refusal(None) or "")
     others = [one for one in ARCHITECTURES if one is not X86_64]
     assert others and all("does not know the regions" in (lines.refusal(o) or "") for o in others)
-    with pytest.raises(InputError, match="old has no debug ELF: give --vmlinux"):
+    with pytest.raises(InputError, match="old has no debug ELF: name IMAGE,vmlinux=ELF"):
         lines.refuse([KernelFiles("old", "SPEC")], {}, None)

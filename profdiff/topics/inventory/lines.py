@@ -16,7 +16,8 @@ NOT_RECORDED = (
 _LEGEND = (
     "Lines of 64 bytes that instructions access in the window, each once: a longer window has "
     "more, but not in proportion. A line that the kernel reuses counts in each region that it was "
-    "of, and once in all. What only interrupts and threads of the kernel access is left out."
+    "of, and once in all. What only interrupts and threads of the kernel access is left out. "
+    "They are of the plain state: --vary-state does not vary them."
 )
 
 

@@ -8,16 +8,16 @@ use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::aliases::{self, Alias, Original};
-use crate::architecture::{Architecture, Does, End, Mark, MAX_CODE};
+use crate::architecture::{Architecture, Does, End, Mark};
 use crate::architectures;
 use crate::arguments::{Arguments, Records};
-use crate::counting::{Api, Counting};
+use crate::counting::{Api, Counting, Translated};
 use crate::counts_file::Counted;
 use crate::ffi;
 use crate::following::{self, follow, follow_anywhere, follow_block, follow_halt, with_tracker};
 use crate::idling::{self, Idled};
 use crate::lines::callbacks as lines;
-use crate::memory::{self, refuse, say};
+use crate::memory::{self, refuse, say, say_unwritten};
 use crate::repeated::Repeated;
 use crate::sharing::callbacks as sharing;
 use crate::slots::{Place, Slots};
@@ -133,11 +133,8 @@ pub unsafe fn install(
     if calls {
         following::begin(Tracker::new(architecture));
     }
-    // SAFETY: `id` is the plugin's own, and the callbacks live as long as the plugin.
-    unsafe {
-        ffi::qemu_plugin_register_vcpu_tb_trans_cb(id, translated, ptr::null_mut());
-        ffi::qemu_plugin_register_atexit_cb(id, exiting, ptr::null_mut());
-    }
+    // SAFETY: `id` is the plugin's own.
+    unsafe { ffi::register(id, translated, exiting) };
     0
 }
 
@@ -172,12 +169,8 @@ extern "C" fn translated(first: usize, second: usize) {
         let mut instructions: Vec<Instruction> = Vec::with_capacity(n_insns);
         for index in 0..n_insns {
             // SAFETY: `index` is below the block's number of instructions.
-            let insn = unsafe { ffi::qemu_plugin_tb_get_insn(tb, index) };
-            let mut code = [0; MAX_CODE];
-            let length = counting.api.code(insn, &mut code).min(MAX_CODE);
-            let code = &code[..length];
-            // SAFETY: `insn` is valid during this callback.
-            let address = unsafe { ffi::qemu_plugin_insn_vaddr(insn) };
+            let one = unsafe { Translated::of(&*counting.api, tb, index) };
+            let (insn, address, code) = (one.insn, one.address, one.code());
             let (does, mark) = (architecture.does(code, address), architecture.mark(code));
             instructions.push(Instruction {
                 place: counting.slots.number(Place::new(address, code)),
@@ -185,7 +178,7 @@ extern "C" fn translated(first: usize, second: usize) {
                 sequence: mark.is_none().then_some(does.sequence),
                 stretch: None,
             });
-            read.push((insn, does, mark, address.wrapping_add(length as u64)));
+            read.push((insn, does, mark, address.wrapping_add(code.len() as u64)));
         }
         counting.stretches.assign(&mut instructions);
         let (mut end, mut behind, mut iterations) = (End::Next { target: 0 }, 0, None);
@@ -389,11 +382,6 @@ extern "C" fn exiting() {
                 Ok(Box::new(BufWriter::new(file)))
             })
         });
-        if let Err(error) = result {
-            say(&format!(
-                "cannot write {}: {error}",
-                collector.out.display()
-            ));
-        }
+        say_unwritten(&collector.out, result);
     });
 }

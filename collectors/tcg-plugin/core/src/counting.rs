@@ -57,6 +57,43 @@ pub trait Api: Send {
     fn count_accesses(&self, insn: *mut ffi::Insn, access: c_uint, counter: Counter, number: u32);
 }
 
+/// An instruction of a block that QEMU translates.
+pub struct Translated {
+    /// Itself, valid as long as the block.
+    pub insn: *mut ffi::Insn,
+    /// Where it is.
+    pub address: u64,
+    code: [u8; MAX_CODE],
+    length: usize,
+}
+
+impl Translated {
+    /// The one with the number `index` in a block.
+    ///
+    /// # Safety
+    /// QEMU is translating `tb`, which has more instructions than `index`.
+    pub unsafe fn of(api: &dyn Api, tb: *const ffi::Tb, index: usize) -> Translated {
+        // SAFETY: as promised.
+        let (insn, address) = unsafe {
+            let insn = ffi::qemu_plugin_tb_get_insn(tb, index);
+            (insn, ffi::qemu_plugin_insn_vaddr(insn))
+        };
+        let mut code = [0; MAX_CODE];
+        let length = api.code(insn, &mut code).min(MAX_CODE);
+        Translated {
+            insn,
+            address,
+            code,
+            length,
+        }
+    }
+
+    /// Its bytes.
+    pub fn code(&self) -> &[u8] {
+        &self.code[..self.length]
+    }
+}
+
 /// Instructions, and their counters.
 pub struct Counting {
     /// The way to attach counters.

@@ -115,6 +115,19 @@ extern "C" {
     fn qemu_plugin_mem_is_store(info: u32) -> bool;
 }
 
+/// Call `translated` for each block that QEMU translates from now on, and `exiting` when the guest
+/// has ended.
+///
+/// # Safety
+/// `id` is this plugin's.
+pub unsafe fn register(id: PluginId, translated: TbTransCb, exiting: UdataCb) {
+    // SAFETY: as promised; functions live as long as the plugin.
+    unsafe {
+        qemu_plugin_register_vcpu_tb_trans_cb(id, translated, std::ptr::null_mut());
+        qemu_plugin_register_atexit_cb(id, exiting, std::ptr::null_mut());
+    }
+}
+
 /// The physical address of an access; None where that is a device's. Inside a callback of the access.
 pub fn physical(info: u32, address: u64) -> Option<u64> {
     // SAFETY: QEMU returns what is valid during the callback, or null.

@@ -1,6 +1,24 @@
 //! The window that marks open and close, of one program or of several copies of it.
 
+use std::ffi::c_void;
+
 use crate::architecture::Mark;
+use crate::ffi;
+
+/// Call `executed` with the mark, which [`mark`] takes back, whenever `insn` executes.
+///
+/// # Safety
+/// QEMU is translating `insn`.
+pub unsafe fn follow(insn: *mut ffi::Insn, mark: Mark, executed: ffi::VcpuUdataCb) {
+    let (flags, mark) = (ffi::CB_NO_REGS, mark.number() as *mut c_void);
+    // SAFETY: as promised; the callback takes a number as its pointer.
+    unsafe { ffi::qemu_plugin_register_vcpu_insn_exec_cb(insn, executed, flags, mark) };
+}
+
+/// What a callback of [`follow`] gets.
+pub fn mark(data: *mut c_void) -> Option<Mark> {
+    Mark::ALL.get(data as usize).copied()
+}
 
 /// What a mark does to what is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_int;
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 extern "C" {
@@ -27,6 +28,13 @@ static ALLOCATOR: Bounded = Bounded;
 /// Write a line to standard error. Where that is not possible, as on a full disk, it is lost.
 pub fn say(line: &str) {
     let _ = io::stderr().write_all(format!("profdiff plugin: {line}\n").as_bytes());
+}
+
+/// Say of a file that was not written why.
+pub fn say_unwritten(path: &Path, written: io::Result<()>) {
+    if let Err(error) = written {
+        say(&format!("cannot write {}: {error}", path.display()));
+    }
 }
 
 /// Write a line to standard error, and end QEMU without counts.

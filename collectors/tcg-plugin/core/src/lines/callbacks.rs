@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::architecture::{Architecture, End, Linkage, Mark, Memory, Watched, MAX_CODE};
-use crate::counting::Api;
+use crate::architecture::{Architecture, End, Linkage, Mark, Memory, Watched};
+use crate::counting::{Api, Translated};
 use crate::ffi;
 use crate::lines::contexts::Turn;
 use crate::lines::guest::Guest;
 use crate::lines::regions::Symbols;
 use crate::lines::touched::{By, Of, Touched};
-use crate::marked_window::{Effect, Windows};
-use crate::memory::{refuse, say};
+use crate::marked_window::{self, Effect, Windows};
+use crate::memory::{refuse, say, say_unwritten};
 use crate::turns::symbol;
 
 const CANNOT: &str = "this QEMU does not let a guest's memory be read: use Debian's, or one that \
@@ -73,18 +73,8 @@ pub unsafe fn install(
     };
     COLLECTOR.store(Box::into_raw(Box::new(collector)), Ordering::Relaxed);
     // SAFETY: as promised.
-    unsafe { register(id) };
+    unsafe { ffi::register(id, translated, exiting) };
     0
-}
-
-/// # Safety
-/// `id` is this plugin's.
-unsafe fn register(id: ffi::PluginId) {
-    // SAFETY: as promised; the callbacks live as long as the plugin.
-    unsafe {
-        ffi::qemu_plugin_register_vcpu_tb_trans_cb(id, translated, ptr::null_mut());
-        ffi::qemu_plugin_register_atexit_cb(id, exiting, ptr::null_mut());
-    }
 }
 
 impl Collector {
@@ -148,7 +138,7 @@ impl Collector {
 extern "C" fn was_reset(_: usize) {
     if let Some(collector) = collector() {
         // SAFETY: the id is this plugin's.
-        unsafe { register(collector.id) };
+        unsafe { ffi::register(collector.id, translated, exiting) };
     }
 }
 
@@ -161,20 +151,13 @@ extern "C" fn translated(first: usize, second: usize) {
     let n_insns = unsafe { ffi::qemu_plugin_tb_n_insns(tb) };
     for index in 0..n_insns {
         // SAFETY: `index` is below the block's number of instructions.
-        let insn = unsafe { ffi::qemu_plugin_tb_get_insn(tb, index) };
-        let mut code = [0; MAX_CODE];
-        let length = collector.api.code(insn, &mut code).min(MAX_CODE);
-        let code = &code[..length];
+        let read = unsafe { Translated::of(&*collector.api, tb, index) };
+        let (insn, address, code) = (read.insn, read.address, read.code());
         let architecture = collector.architecture;
         if let Some(mark) = architecture.mark(code) {
-            let (flags, mark) = (ffi::CB_NO_REGS, mark.number() as *mut c_void);
-            // SAFETY: QEMU is translating `insn`; the callback takes a number as its pointer.
-            unsafe {
-                ffi::qemu_plugin_register_vcpu_insn_exec_cb(insn, mark_executed, flags, mark);
-            }
+            // SAFETY: QEMU is translating `insn`.
+            unsafe { marked_window::follow(insn, mark, mark_executed) };
         } else if let Some(touched) = &mut collector.touched {
-            // SAFETY: `insn` is valid during this callback.
-            let address = unsafe { ffi::qemu_plugin_insn_vaddr(insn) };
             let turn = match touched.may_interrupt_at(address) {
                 true => Some(Turn::Interrupt),
                 false => turn(architecture, code),
@@ -224,9 +207,8 @@ fn uses_gs(code: &[u8]) -> bool {
 }
 
 extern "C" fn mark_executed(_vcpu: c_uint, mark: *mut c_void) {
-    let mark = Mark::ALL.get(mark as usize);
-    if let (Some(collector), Some(mark)) = (collector(), mark) {
-        collector.marked(*mark);
+    if let (Some(collector), Some(mark)) = (collector(), marked_window::mark(mark)) {
+        collector.marked(mark);
     }
 }
 
@@ -252,12 +234,7 @@ extern "C" fn exiting() {
     let Some(touched) = &collector.touched else {
         return;
     };
-    if let Err(error) = collector.write(touched) {
-        say(&format!(
-            "cannot write {}: {error}",
-            collector.out.display()
-        ));
-    }
+    say_unwritten(&collector.out, collector.write(touched));
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::architecture::{Architecture, End, Mark, Memory, MAX_CODE};
-use crate::counting::Api;
+use crate::architecture::{Architecture, End, Mark, Memory};
+use crate::counting::{Api, Translated};
 use crate::ffi;
-use crate::marked_window::{Effect, Windows};
-use crate::memory::{refuse, say};
+use crate::marked_window::{self, Effect, Windows};
+use crate::memory::{refuse, say, say_unwritten};
 use crate::sharing::file::Recorded;
 use crate::sharing::kernel_path::{Block, Ends as BlockEnds};
 use crate::sharing::recorder::{Ends, Instruction, Recorder};
@@ -88,18 +88,8 @@ pub unsafe fn install(
     };
     COLLECTOR.store(Box::into_raw(Box::new(collector)), Ordering::Relaxed);
     // SAFETY: as promised.
-    unsafe { register(id) };
+    unsafe { ffi::register(id, translated, exiting) };
     0
-}
-
-/// # Safety
-/// `id` is this plugin's.
-unsafe fn register(id: ffi::PluginId) {
-    // SAFETY: as promised; the callbacks live as long as the plugin.
-    unsafe {
-        ffi::qemu_plugin_register_vcpu_tb_trans_cb(id, translated, ptr::null_mut());
-        ffi::qemu_plugin_register_atexit_cb(id, exiting, ptr::null_mut());
-    }
 }
 
 impl Collector {
@@ -225,7 +215,7 @@ impl Collector {
 extern "C" fn was_reset(_: usize) {
     if let Some(collector) = collector() {
         // SAFETY: the id is this plugin's.
-        unsafe { register(collector.id) };
+        unsafe { ffi::register(collector.id, translated, exiting) };
     }
 }
 
@@ -239,21 +229,12 @@ extern "C" fn translated(first: usize, second: usize) {
     let mut kernels = Vec::new();
     for index in 0..n_insns {
         // SAFETY: `index` is below the block's number of instructions.
-        let (insn, address) = unsafe {
-            let insn = ffi::qemu_plugin_tb_get_insn(tb, index);
-            (insn, ffi::qemu_plugin_insn_vaddr(insn))
-        };
-        let mut code = [0; MAX_CODE];
-        let length = collector.api.code(insn, &mut code).min(MAX_CODE);
-        let code = &code[..length];
+        let read = unsafe { Translated::of(&*collector.api, tb, index) };
+        let (insn, address, code) = (read.insn, read.address, read.code());
         let architecture = collector.architecture;
         if let Some(mark) = architecture.mark(code) {
-            let mark = mark.number() as *mut c_void;
-            // SAFETY: QEMU is translating `insn`; the callback takes a number as its pointer.
-            unsafe {
-                let flags = ffi::CB_NO_REGS;
-                ffi::qemu_plugin_register_vcpu_insn_exec_cb(insn, mark_executed, flags, mark);
-            }
+            // SAFETY: QEMU is translating `insn`.
+            unsafe { marked_window::follow(insn, mark, mark_executed) };
             continue;
         }
         if !collector.armed {
@@ -298,9 +279,8 @@ extern "C" fn translated(first: usize, second: usize) {
 }
 
 extern "C" fn mark_executed(_vcpu: c_uint, mark: *mut c_void) {
-    let mark = Mark::ALL.get(mark as usize);
-    if let (Some(collector), Some(mark)) = (collector(), mark) {
-        collector.marked(*mark);
+    if let (Some(collector), Some(mark)) = (collector(), marked_window::mark(mark)) {
+        collector.marked(mark);
     }
 }
 
@@ -349,7 +329,5 @@ extern "C" fn exiting() {
     };
     let path = &collector.out;
     let result = File::create(path).and_then(|file| recorded.write(&mut BufWriter::new(file)));
-    if let Err(error) = result {
-        say(&format!("cannot write {}: {error}", path.display()));
-    }
+    say_unwritten(path, result);
 }
