@@ -12,7 +12,7 @@ from tars import unpack_session
 
 FIXTURE = ROOT / "tests/fixtures/session"
 # What the document has since then.
-LATER = ("beside", "classes", "code", "idle", "seats", "source", "steps")
+LATER = ("beside", "classes", "code", "idle", "seats", "source", "steps", "variant")
 # A reason is the only sentence among the results; its numbers stay, its wording need not.
 REASON = re.compile(r"(\d+) against (\d+) boots reach p = (\S+) at the smallest")
 REWORDED = r"with \1 boots against \2, p cannot be below \3"

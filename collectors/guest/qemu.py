@@ -234,12 +234,12 @@ def _found(architecture: Architecture, path: Path) -> Qemu:
 
 def _has(qemu: Qemu, flaw: Flaw) -> bool:
     """Whether it has the flaw, or does not tell."""
-    return not _runs(qemu, flaw.firmware, ["-accel", "tcg", "-cpu", qemu.architecture.cpu])
+    return not _runs(
+        qemu, flaw.firmware, ["-accel", "tcg", "-cpu", qemu.architecture.cpu], _SECONDS
+    )
 
 
-def _runs(
-    qemu: Qemu, firmware: Firmware, arguments: Sequence[str], seconds: float = _SECONDS
-) -> bool:
+def _runs(qemu: Qemu, firmware: Firmware, arguments: Sequence[str], seconds: float) -> bool:
     """Whether it ends as it should, and within ``seconds``."""
 
     def ask() -> bool:
@@ -250,7 +250,7 @@ def _runs(
             command += ["-M", qemu.architecture.machine, "-bios", escaped(rom)]
             command += [*arguments, *firmware.arguments]
             try:
-                return _done(command, seconds=seconds).returncode == firmware.right
+                return _done(command, seconds).returncode == firmware.right
             except MissingError:
                 return False
 
@@ -290,11 +290,12 @@ def _hash_of(program: Path) -> str:
 
 def _start(program: Path, arguments: list[str]) -> subprocess.CompletedProcess[bytes]:
     """Start QEMU and end it at once. Raises MissingError for one that does not end."""
-    return _done([str(program), *arguments, *_NO_DEVICES, "-monitor", "stdio"], b"quit\n")
+    command = [str(program), *arguments, *_NO_DEVICES, "-monitor", "stdio"]
+    return _done(command, _SECONDS, b"quit\n")
 
 
 def _done(
-    command: list[str], said: bytes = b"", seconds: float = _SECONDS
+    command: list[str], seconds: float, said: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(
@@ -309,7 +310,7 @@ def _done(
 
 
 def _version(path: Path) -> str:
-    lines = _done([str(path), "--version"]).stdout.decode(errors="replace").splitlines()
+    lines = _done([str(path), "--version"], _SECONDS).stdout.decode(errors="replace").splitlines()
     if not lines or "QEMU" not in lines[0]:
         raise MissingError(f"{path} is not a QEMU: give another one with --qemu")
     return lines[0].strip()
