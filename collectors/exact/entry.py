@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from profdiff.collectors.recorded import Recorded
 
 _FILE = "counts.bin"
-# Which the plugin makes of that.
-_PROBES = "counts.probes"
+# Which the plugin makes of that, where they are wanted.
+_PROBES, _ALLOCATIONS = "counts.probes", "counts.memory"
 
 
 class Exact(Collector):
@@ -43,6 +43,12 @@ class Exact(Collector):
             help="Record who called whom with exact counts. Recording takes about 40% longer.",
         ),
         PROBE,
+        click.Option(
+            ["--allocations"],
+            is_flag=True,
+            help="Record also how many bytes slab caches, and how many pages the page allocator, "
+            "give out and take back. Needs QEMU 9 or later, and x86-64.",
+        ),
     )
     failures = ("window",)
     profiles = True
@@ -77,22 +83,30 @@ class Exact(Collector):
             from profdiff.collectors.exact import probes
 
             how += probes.arguments(kernel, qemu.architecture.name, wanted)
+        if options.get("allocations") and kernel:
+            from profdiff.collectors.exact import allocations
+
+            how += allocations.arguments(kernel)
         return self.plugin_arguments(qemu, folder, how)
 
     def refuse(self, kernels: Sequence[KernelFiles], options: Options, qemu: Qemu | None) -> None:
-        if not (wanted := options.get("probe")) or qemu is None:
+        wanted = [name for name in ("probe", "allocations") if options.get(name)]
+        if not wanted or qemu is None:
             return
-        from profdiff.collectors.exact import probes
+        from profdiff.collectors.exact import allocations, probes
         from profdiff.collectors.programs import newer
 
         if qemu.plugin_api == 1:
             command = newer(qemu.architecture.emulator)
             install = f": {command}" if command else ", and name it with --qemu"
             raise MissingError(
-                f"--probe: plugins of {qemu.version} cannot read registers; install QEMU 9 or "
-                f"later{install}"
+                f"--{wanted[0]}: plugins of {qemu.version} cannot read registers; install QEMU 9 "
+                f"or later{install}"
             )
-        probes.refuse(kernels, qemu.architecture.name, wanted)
+        if "probe" in wanted:
+            probes.refuse(kernels, qemu.architecture.name, options["probe"])
+        if "allocations" in wanted:
+            allocations.refuse(kernels, qemu.architecture.name)
 
     def plugin_arguments(self, qemu: Qemu, folder: Path, how: str) -> list[str]:
         """QEMU's, to count so into ``folder``. Raises MissingError."""
@@ -120,7 +134,9 @@ class Exact(Collector):
             told = f"guests go without it, since this QEMU loses {architecture.flaw.told}"
             found.append(Finding(" ".join(qemu.without), "note", told, command))
         if qemu.plugin_api == 1 and command:
-            told = "for --probe, and to count as another machine with QEMU 10 does"
+            told = (
+                "for --probe and --allocations, and to count as another machine with QEMU 10 does"
+            )
             found.append(Finding("newer QEMU", "note", told, command))
         return found
 
@@ -138,8 +154,9 @@ class Exact(Collector):
         result = replace(result, files={**left.files, "counts": _FILE})
         if result.failure:
             return result
-        if (left.folder / _PROBES).exists():
-            result = replace(result, files={**result.files, "probes": _PROBES})
+        for what, file in (("probes", _PROBES), ("allocations", _ALLOCATIONS)):
+            if (left.folder / file).exists():
+                result = replace(result, files={**result.files, what: file})
         entries = context.Entries.of_kallsyms(left.read("kallsyms"))
         beside = None
         interrupts = entries.interrupts(counts.address, counts.count) if len(entries) else None

@@ -157,6 +157,7 @@ def render(
         parts.pop()
     shown = _topic("traces", findings, width, per_op, ratios)
     shown += _topic("probes", findings, width, per_op, ratios)
+    shown += _topic("memory", findings, width, per_op, ratios)
     shown += tables(findings, selection, width=width, per_op=per_op, ratios=ratios)
     for block in shown:
         parts += ["", *(units.wrap(block, width) if isinstance(block, str) else block.lines)]
