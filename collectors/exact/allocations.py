@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -26,7 +26,8 @@ _FUNCTIONS = {
             *("kmem_cache_alloc_noprof", "kmem_cache_alloc_lru_noprof"),
             *("kmem_cache_alloc_node_noprof", "kmem_cache_alloc_from_sheaf_noprof"),
             *("__kmalloc_noprof", "__kmalloc_node_noprof", "__kmalloc_node_track_caller_noprof"),
-            *("__kmalloc_cache_noprof", "__kmalloc_cache_node_noprof", "kmalloc_nolock_noprof"),
+            *("__kmalloc_cache_noprof", "__kmalloc_cache_node_noprof", "__kmalloc_flags_noprof"),
+            *("kmalloc_nolock_noprof", "__kmalloc_nolock_noprof", "__kvmalloc_node_noprof"),
         ),
         ("object", "", ""),
     ),
@@ -34,6 +35,7 @@ _FUNCTIONS = {
     "kmem_cache_free": ("frees-object", "rsi", ""),
     "kfree": ("frees-object", "rdi", ""),
     "kfree_nolock": ("frees-object", "rdi", ""),
+    "kvfree_rcu_cb": ("frees-around", "rdi", ""),
     "kmem_cache_free_bulk": ("frees-objects", "rsi", "rdx"),
     "rcu_free_sheaf": ("frees-sheaf", "rdi", ""),
     "__alloc_pages_noprof": ("pages", "rsi", ""),
@@ -60,8 +62,9 @@ _MEMBERS = (
 _OPTIONAL = "slab_sheaf"
 _ORDERS = 32
 _MAX_BYTES = 1 << 20
-_CACHE = re.compile(r"cache (\d{1,10}) (\d{1,18}) (\d{1,18}) ([!-~]{0,64})", re.ASCII)
-_PAGES = re.compile(r"pages (\d{1,2}) (\d{1,18}) (\d{1,18})", re.ASCII)
+_COUNTS = r"(\d{1,18}) (\d{1,18}) (\d{1,18})"
+_CACHE = re.compile(rf"cache (\d{{1,10}}) {_COUNTS} ([!-~]{{0,64}})", re.ASCII)
+_PAGES = re.compile(rf"pages (\d{{1,2}}) {_COUNTS}", re.ASCII)
 # A kernel with CONFIG_RANDOM_KMALLOC_CACHES has several of each size, and takes one by the caller.
 _RANDOM = re.compile(r"kmalloc-rnd-\d\d-")
 
@@ -119,10 +122,16 @@ def refuse(kernels: Sequence[KernelFiles], architecture: str) -> None:
 
 
 class Tally(NamedTuple):
-    """How often something was given out, and taken back."""
+    """How often something was given out, and taken back, whenever it was given out; and how much of
+    what was given out in the window was not taken back in it."""
 
-    allocated: int
-    freed: int
+    allocated: int = 0
+    freed: int = 0
+    kept: int = 0
+
+    def plus(self, other: "Tally", times: int = 1) -> "Tally":
+        """With the other one, so many times."""
+        return Tally(*(mine + times * more for mine, more in zip(self, other, strict=True)))
 
 
 class Allocations(msgspec.Struct, frozen=True):
@@ -147,30 +156,26 @@ class Allocations(msgspec.Struct, frozen=True):
         pages = dict[int, Tally]()
         for line in lines:
             if row := _CACHE.fullmatch(line):
-                size, given, taken = map(int, row.groups()[:3])
-                key = (_RANDOM.sub("kmalloc-", row[4]) or "?", size)
-                objects[key] = _more(objects.get(key), given, taken)
+                size, *counts = map(int, row.groups()[:4])
+                key = (_RANDOM.sub("kmalloc-", row[5]) or "?", size)
+                objects[key] = objects.get(key, Tally()).plus(Tally(*counts))
             elif (row := _PAGES.fullmatch(line)) and int(row[1]) < _ORDERS:
-                order, given, taken = map(int, row.groups())
-                pages[order] = _more(pages.get(order), given, taken)
+                order, *counts = map(int, row.groups())
+                pages[order] = pages.get(order, Tally()).plus(Tally(*counts))
             else:
                 raise damaged
         return Allocations(objects, pages)
 
     def less(self, other: "Allocations") -> "Allocations":
         """What was given out and taken back beyond that of a shorter run."""
-
-        def difference(more: Tally | None, less: Tally | None) -> Tally:
-            first, other = more or Tally(0, 0), less or Tally(0, 0)
-            return Tally(first.allocated - other.allocated, first.freed - other.freed)
-
-        objects, pages = (
-            {key: difference(mine.get(key), theirs.get(key)) for key in {**mine, **theirs}}
-            for mine, theirs in ((self.objects, other.objects), (self.pages, other.pages))
-        )
-        return Allocations(objects, pages)
+        return Allocations(_less(self.objects, other.objects), _less(self.pages, other.pages))
 
 
-def _more(tally: Tally | None, given: int, taken: int) -> Tally:
-    before = tally or Tally(0, 0)
-    return Tally(before.allocated + given, before.freed + taken)
+_Key = TypeVar("_Key")
+
+
+def _less(mine: Mapping[_Key, Tally], theirs: Mapping[_Key, Tally]) -> dict[_Key, Tally]:
+    nothing = Tally()
+    return {
+        key: mine.get(key, nothing).plus(theirs.get(key, nothing), -1) for key in {**mine, **theirs}
+    }

@@ -159,7 +159,7 @@ def memory_section(findings: Findings, label: str) -> Section:
     memory = Memory(findings)
     if label not in memory.labels[1:]:
         return Section("", [])
-    titles = "Bytes of slabs kept, where that changed", "Blocks of pages kept, where that changed"
+    titles = "Slab caches that keep more or fewer bytes", "Orders of which more or fewer are kept"
     blocks = [
         block
         for shape, title in zip(kept(memory), titles, strict=True)

@@ -8,6 +8,7 @@ from profdiff.collectors.exact.allocations import Allocations, Tally
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.events import FEW, in_one_state, in_states
 from profdiff.evidence.findings import Findings
+from profdiff.evidence.statistics.rule import Verdict
 from profdiff.session.manifest import Run
 from profdiff.session.points import Cells, Setting, cells_by_state
 from profdiff.session.session import Session
@@ -15,34 +16,48 @@ from profdiff.session.states import StateChange
 
 Figure = Literal["allocated", "freed", "kept"]
 FIGURES: tuple[Figure, ...] = ("allocated", "freed", "kept")
-_NOTHING = Tally(0, 0)
+_NOTHING = Tally()
 # What a run's files call it.
 _FILE = "allocations"
 
 
 class MemoryRow(NamedTuple):
-    """A cache in bytes, an order in blocks, or a sum of them. ``states``: by kernel, in the plain
+    """A cache in bytes, an order in blocks, or a sum of rows. ``states``: by kernel, in the plain
     state and in each other one; ``few``: how much of a difference chance can be; ``sizes``: by
-    kernel, how many bytes an object has, or pages a block; without those where there is none."""
+    kernel, how many bytes an object has, or pages a block, without those where there is none;
+    ``parts``: of a sum, its rows and what they weigh."""
 
     name: str
     states: Sequence[Mapping[str, Tally]]
     few: int
     sizes: Mapping[str, int]
+    parts: Sequence[tuple["MemoryRow", int]] = ()
 
-    def count(self, figure: Figure, kernel: str) -> int:
+    def amount(self, figure: Figure, kernel: str) -> int:
         """On a kernel in the plain state."""
-        return _amount(self.states[0][kernel], figure)
+        return int(getattr(self.states[0][kernel], figure))
+
+    @property
+    def happened(self) -> bool:
+        """Whether there was any of it in the plain state."""
+        return any(any(tally) for tally in self.states[0].values())
 
     def difference(self, figure: Figure, base: str, kernel: str) -> Difference:
         """That of a kernel to the base: in all states, or more than chance can make."""
         ends = [
-            (_amount(state[base], figure), _amount(state[kernel], figure)) for state in self.states
+            (getattr(state[base], figure), getattr(state[kernel], figure)) for state in self.states
         ]
         if len(ends) > 1 and any(first != other for first, other in ends):
             return in_states([StateChange(float(first), float(other)) for first, other in ends])
         delta = ends[0][1] - ends[0][0]
-        return in_one_state(ends[0], delta, delta, self.few)
+        unsure = [
+            row.few * weight
+            for row, weight in self.parts
+            if not row.difference(figure, base, kernel).verdict.is_sure
+        ]
+        if self.parts and not unsure:
+            return Difference(delta, delta, delta, Verdict.EXACT)
+        return in_one_state(ends[0], delta, delta, self.few + sum(unsure))
 
 
 class Memory:
@@ -54,7 +69,8 @@ class Memory:
         session, setting = findings.session, findings.setting
         states = [
             _recorded(session, runs, setting, findings.results.labels)
-            for runs in (cells_by_state(session.manifest).values() if session else ())
+            for runs in ([] if session is None else cells_by_state(session.manifest).values())
+            if session
         ]
         plain = states[0] if states else {}
         self.labels, self.ops = list(plain), setting.ops
@@ -82,9 +98,8 @@ def _bytes(found: Allocations) -> dict[str, _Amount]:
     """By cache. Of several of one name, the sizes are the largest's."""
     amounts = dict[str, _Amount]()
     for (name, size), tally in sorted(found.objects.items()):
-        more = Tally(tally.allocated * size, tally.freed * size)
         before = amounts[name].tally if name in amounts else _NOTHING
-        amounts[name] = _Amount(_added(before, more), size, size)
+        amounts[name] = _Amount(before.plus(tally, size), size, size)
     return amounts
 
 
@@ -104,17 +119,18 @@ def _rows(states: Sequence[Mapping[str, Mapping[str, _Amount]]]) -> list[MemoryR
         ]
         sizes = {k: a[name].size for k, a in states[0].items() if name in a}
         rows.append(MemoryRow(name, tallies, FEW * max(one.unit for one in known), sizes))
-    return sorted(rows, key=lambda row: (*(-far for far in _far(row)), row.name))
+    return sorted(rows, key=lambda row: (*_order(row), row.name))
 
 
-def _far(row: MemoryRow) -> list[int]:
-    """The largest difference of what is kept, then of what is allocated; and how much that is."""
-    kept, allocated = (
-        [_amount(tally, figure) for tally in row.states[0].values()]
-        for figure in ("kept", "allocated")
-    )
-    differences = [max(some) - min(some) for some in (kept, allocated)]
-    return [*differences, max(allocated)]
+def _order(row: MemoryRow) -> list[float]:
+    """By the largest difference that is certain, of what is kept, then of what is allocated; then
+    by how much that is."""
+    base, *others = row.states[0]
+    figures: tuple[Figure, Figure] = ("kept", "allocated")
+    found = [[row.difference(figure, base, other) for other in others] for figure in figures]
+    certain = [[abs(one.delta) for one in some if one.verdict.is_sure] for some in found]
+    amounts = [max(abs(row.amount(figure, k)) for k in row.states[0]) for figure in figures]
+    return [-far for far in (*(max(some, default=0) for some in certain), *amounts)]
 
 
 def _sum(
@@ -127,25 +143,13 @@ def _sum(
     for row in rows:
         for total, state in zip(states, row.states, strict=True):
             for kernel, tally in state.items():
-                more = Tally(tally.allocated * weight(row), tally.freed * weight(row))
-                total[kernel] = _added(total[kernel], more)
-    return MemoryRow(name, states, max(row.few * weight(row) for row in rows), {})
+                total[kernel] = total[kernel].plus(tally, weight(row))
+    return MemoryRow(name, states, 0, {}, [(row, weight(row)) for row in rows])
 
 
 def _pages(row: MemoryRow) -> int:
     """How many pages a block of an order has."""
     return 1 << int(row.name.removeprefix(_ORDER))
-
-
-def _added(one: Tally, other: Tally) -> Tally:
-    return Tally(one.allocated + other.allocated, one.freed + other.freed)
-
-
-def _amount(tally: Tally, figure: Figure) -> int:
-    """What is kept was not taken back in the window: less than nothing where more was."""
-    if figure == "kept":
-        return tally.allocated - tally.freed
-    return tally.allocated if figure == "allocated" else tally.freed
 
 
 def _recorded(

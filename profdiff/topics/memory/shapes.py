@@ -25,21 +25,22 @@ from profdiff.topics.memory.sentences import sentences
 _MAX_ROWS = 12
 _CACHES = (
     "Bytes are objects times the size of one in its slab; caches that the kernel merges have one "
-    "name. kept: allocated and not freed in the window. What waits for RCU is kept, too, and what "
-    "was there before can be freed, so that less than nothing is kept."
+    "name (--append slab_nomerge). freed: also what was there before. kept: of what was allocated, "
+    "what was not freed when the window closed, such as what waits for RCU."
 )
 _PAGES = (
     "Blocks of 2^order pages. Pages of slabs are among them, and a slab keeps its pages for "
     "objects to come. A block can be split before it is freed."
 )
 _LEGEND = (
-    Note("?: a few objects or blocks, which chance can make.", UNKNOWN),
+    Note("?: not certain: chance makes a few, or states contradict each other.", UNKNOWN),
     Note("~: in other states by another number.", ABOUT),
 )
 
 
 def section(findings: Findings) -> Section:
-    """Of exact counts with --allocations; no tables where there are none. Raises SessionError."""
+    """The tables of exact counts with --allocations, none where there are no such counts. Raises
+    SessionError."""
     memory = Memory(findings)
     tables = [] if not memory.labels else [caches(memory), pages(memory)]
     return Section(
@@ -52,14 +53,14 @@ def section(findings: Findings) -> Section:
 
 def caches(memory: Memory) -> Table:
     """Bytes by slab cache."""
-    rows = memory.caches
-    more = len(rows) - _MAX_ROWS
+    rows = [row for row in memory.caches if row.happened]
+    more = len(memory.caches) - len(rows[:_MAX_ROWS])
     return tabulate(
         _columns(memory, "cache"),
         name="memory-caches",
         title="objects of slab caches, bytes",
         rows=rows[:_MAX_ROWS],
-        hidden=rows[_MAX_ROWS:],
+        hidden=[*rows[_MAX_ROWS:], *(row for row in memory.caches if not row.happened)],
         sums=_sums(memory.all_bytes),
         notes=[f"{more:,} more caches in --csv and --json."] if more > 0 else [],
         legend=[Note(_CACHES), *_LEGEND],
@@ -73,7 +74,8 @@ def pages(memory: Memory) -> Table:
         _columns(memory, "order"),
         name="memory-pages",
         title="blocks of pages by order",
-        rows=memory.orders,
+        rows=[row for row in memory.orders if row.happened],
+        hidden=[row for row in memory.orders if not row.happened],
         sums=_sums(memory.all_pages),
         legend=[Note(_PAGES), *_LEGEND],
         **_about(memory),
@@ -88,7 +90,7 @@ def kept(memory: Memory) -> list[Table]:
             [
                 *by_kernel(
                     memory.labels,
-                    lambda row, kernel: row.count("kept", kernel),
+                    lambda row, kernel: row.amount("kept", kernel),
                     lambda row, kernel: row.difference("kept", base, kernel),
                 ),
                 of_row(name, "name", lambda row: row.name),
@@ -126,7 +128,7 @@ def _figure(memory: Memory, figure: Figure) -> list[Cells]:
     base = memory.labels[0]
 
     def count(row: MemoryRow, kernel: str) -> int:
-        return row.count(figure, kernel)
+        return row.amount(figure, kernel)
 
     def difference(row: MemoryRow, kernel: str) -> Difference:
         return row.difference(figure, base, kernel)

@@ -11,6 +11,8 @@ pub enum Role {
     Objects,
     /// It takes back the object FIRST.
     FreesObject,
+    /// It takes back the object that the `rcu_head` FIRST is in.
+    FreesAround,
     /// It takes back FIRST objects, of the array SECOND.
     FreesObjects,
     /// It takes back the objects of the sheaf that begins with the `rcu_head` FIRST.
@@ -35,10 +37,11 @@ impl Role {
     }
 }
 
-const ROLES: [(&str, Role); 9] = [
+const ROLES: [(&str, Role); 10] = [
     ("object", Role::Object),
     ("objects", Role::Objects),
     ("frees-object", Role::FreesObject),
+    ("frees-around", Role::FreesAround),
     ("frees-objects", Role::FreesObjects),
     ("frees-sheaf", Role::FreesSheaf),
     ("pages", Role::Pages),

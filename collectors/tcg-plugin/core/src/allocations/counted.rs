@@ -12,6 +12,7 @@ use crate::allocations::allocators::{Layout, Role};
 use crate::lines::guest::Memory;
 use crate::lines::page_types::slab;
 use crate::lines::regions::Regions;
+use crate::lines::PAGE_SHIFT;
 
 /// Orders of pages are below.
 const ORDERS: usize = 32;
@@ -24,11 +25,13 @@ const NOTHING: u64 = 16;
 const IS_HEAD: u64 = 1 << 6;
 const STRUCT_PAGE: u64 = 64;
 
-/// How often something was given out and taken back.
+/// How often something was given out and taken back, and how much of the first was not taken back
+/// when the window closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     given: u64,
     taken: u64,
+    kept: u64,
 }
 
 /// What is given out by address, and of which kind it is.
@@ -62,9 +65,7 @@ impl<K: Copy + Eq + Hash> Given<K> {
         if self.last[1] == address {
             self.last[1] = 0;
         }
-        if let Some(before) = self.live.remove(&address).filter(|_| open) {
-            self.tallies.entry(before).or_default().taken += 1;
-        }
+        self.ends(address, open);
         if let Some(kind) = open.then(kind).flatten() {
             self.tallies.entry(kind).or_default().given += 1;
             self.live.insert(address, kind);
@@ -80,10 +81,33 @@ impl<K: Copy + Eq + Hash> Given<K> {
         if self.last[0] == address {
             self.last[0] = 0;
         }
-        let known = self.live.remove(&address);
-        if let Some(kind) = open.then(|| known.or_else(kind)).flatten() {
+        let known = self.ends(address, open);
+        if let Some(kind) = (open && !known).then(kind).flatten() {
             self.tallies.entry(kind).or_default().taken += 1;
         }
+    }
+
+    /// What was given out at an address, if anything, is so no more.
+    fn ends(&mut self, address: u64, open: bool) -> bool {
+        let Some(kind) = self.live.remove(&address) else {
+            return false;
+        };
+        let tally = self.tallies.entry(kind).or_default();
+        if open {
+            tally.taken += 1;
+        } else {
+            tally.kept += 1;
+        }
+        true
+    }
+
+    /// By kind.
+    fn tallies(&self) -> HashMap<K, Tally> {
+        let mut found = self.tallies.clone();
+        for kind in self.live.values() {
+            found.entry(*kind).or_default().kept += 1;
+        }
+        found
     }
 
     fn clear(&mut self) {
@@ -121,6 +145,10 @@ impl<M: Memory> Allocations<M> {
         let layout = self.layout;
         match role {
             Role::FreesObject => self.object(first, open, false),
+            Role::FreesAround => {
+                let object = self.around(first).unwrap_or(0);
+                self.object(object, open, false);
+            }
             Role::FreesObjects => self.objects(second, first, open, false),
             Role::FreesSheaf => {
                 let number = self.memory.half(first.wrapping_add(layout.sheaf_size));
@@ -174,15 +202,34 @@ impl<M: Memory> Allocations<M> {
         }
     }
 
+    fn look(&mut self) -> Option<Regions> {
+        if self.regions.is_none() {
+            self.regions = Regions::read(&self.layout.symbols, &self.memory);
+        }
+        self.regions
+    }
+
+    /// The object that an address is in.
+    fn around(&mut self, address: u64) -> Option<u64> {
+        let regions = self.look()?;
+        let slab = slab(address, &regions, &self.memory)?;
+        let cache = self.memory.word(slab + self.layout.slab_cache)?;
+        let size = self
+            .memory
+            .half(cache.wrapping_add(self.layout.cache_size))?;
+        let page = regions.struct_page(slab)? / STRUCT_PAGE;
+        let first = regions.direct_map.wrapping_add(page << PAGE_SHIFT);
+        let behind = address.checked_sub(first)?;
+        Some(address - behind.checked_rem(size.into())?)
+    }
+
     /// Large objects are pages, which are in no slab.
     fn object(&mut self, object: u64, open: bool, gives: bool) {
         if object <= NOTHING {
             return;
         }
-        if self.regions.is_none() {
-            self.regions = Regions::read(&self.layout.symbols, &self.memory);
-        }
-        let (regions, memory, layout) = (self.regions, &self.memory, &self.layout);
+        let regions = self.look();
+        let (memory, layout) = (&self.memory, &self.layout);
         let cache = || memory.word(slab(object, &regions?, memory)? + layout.slab_cache);
         if gives {
             self.objects.give(object, open, cache);
@@ -212,21 +259,23 @@ impl<M: Memory> Allocations<M> {
         self.pages.clear();
     }
 
-    /// Lines of text: `cache SIZE GIVEN TAKEN NAME`, by name, and `pages ORDER GIVEN TAKEN`; the last
-    /// one is `end`.
+    /// Lines of text: `cache SIZE GIVEN TAKEN KEPT NAME`, by name, and `pages ORDER GIVEN TAKEN
+    /// KEPT`; the last one is `end`.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let none = (String::new(), 0);
-        let named = self.objects.tallies.iter();
+        let tallies = self.objects.tallies();
+        let named = tallies.iter();
         let mut rows: Vec<_> = named
             .map(|(cache, tally)| (self.caches.get(cache).unwrap_or(&none), tally))
             .collect();
         rows.sort_by_key(|(cache, _)| *cache);
-        for ((name, size), Tally { given, taken }) in rows {
-            writeln!(out, "cache {size} {given} {taken} {name}")?;
+        for ((name, size), Tally { given, taken, kept }) in rows {
+            writeln!(out, "cache {size} {given} {taken} {kept} {name}")?;
         }
+        let tallies = self.pages.tallies();
         for order in 0..ORDERS {
-            if let Some(Tally { given, taken }) = self.pages.tallies.get(&order) {
-                writeln!(out, "pages {order} {given} {taken}")?;
+            if let Some(Tally { given, taken, kept }) = tallies.get(&order) {
+                writeln!(out, "pages {order} {given} {taken} {kept}")?;
             }
         }
         writeln!(out, "end")?;
@@ -257,4 +306,57 @@ fn text(at: u64, memory: &impl Memory) -> String {
         name.push(char::from(byte[0]));
     }
     name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(given: &Given<u8>) -> (u64, u64, u64) {
+        let tally = given.tallies()[&1];
+        (tally.given, tally.taken, tally.kept)
+    }
+
+    #[test]
+    fn who_leaves_its_work_to_another_counts_once() {
+        let mut given = Given::default();
+        for address in [16, 16, 32, 48, 48] {
+            given.give(address, true, || Some(1));
+        }
+        assert_eq!(tally(&given), (3, 0, 3));
+        for address in [32, 32, 16] {
+            given.take(address, true, || Some(1));
+        }
+        // And so does what is given out again.
+        given.give(16, true, || Some(1));
+        given.take(16, true, || Some(1));
+        assert_eq!(tally(&given), (4, 3, 1));
+    }
+
+    #[test]
+    fn what_was_there_before_is_taken_and_not_kept() {
+        let mut given = Given::default();
+        given.give(16, false, || Some(1));
+        given.give(32, true, || Some(1));
+        given.take(16, true, || Some(1));
+        assert_eq!(tally(&given), (1, 1, 1));
+    }
+
+    #[test]
+    fn what_is_taken_behind_the_window_was_kept_in_it() {
+        let mut given = Given::default();
+        given.give(16, true, || Some(1));
+        given.take(16, false, || Some(1));
+        given.give(16, true, || Some(1));
+        assert_eq!(tally(&given), (2, 0, 2));
+    }
+
+    #[test]
+    fn an_address_that_is_given_twice_was_taken_where_nobody_saw_it() {
+        let mut given = Given::default();
+        for address in [16, 32, 16] {
+            given.give(address, true, || Some(1));
+        }
+        assert_eq!(tally(&given), (3, 1, 2));
+    }
 }
