@@ -67,12 +67,11 @@ class Memory:
     def __init__(self, findings: Findings) -> None:
         """Raises SessionError where a file is damaged."""
         session, setting = findings.session, findings.setting
-        states = [
-            _recorded(session, runs, setting, findings.results.labels)
-            for runs in ([] if session is None else cells_by_state(session.manifest).values())
-            if session
-        ]
-        plain = states[0] if states else {}
+        runs = {} if session is None else cells_by_state(session.manifest)
+        labels = findings.results.labels
+        states = [_recorded(session, one, setting, labels) for one in runs.values() if session]
+        # Without the base, nothing can be compared.
+        plain = states[0] if states and labels[0] in states[0] else {}
         self.labels, self.ops = list(plain), setting.ops
         # What some kernel lacks in a varied state is compared in no other one.
         states = [state for state in states if state.keys() == plain.keys()]
