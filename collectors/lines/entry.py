@@ -110,7 +110,7 @@ def told_variables(known: Mapping[str, int]) -> str:
 
 @cache  # each run asks
 def variable_addresses(debug_elf: Path) -> Mapping[str, int]:
-    """Of those that the plugin is told of, the ones that a kernel has. Raises InputError."""
+    """The addresses of the variables that the plugin needs and a kernel has. Raises InputError."""
     from profdiff.symbolization._native import NativeError, elf_data
 
     try:

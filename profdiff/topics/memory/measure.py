@@ -94,7 +94,7 @@ _ORDER = "order-"
 
 
 def _bytes(found: Allocations) -> dict[str, _Amount]:
-    """By cache. Of several of one name, the sizes are the largest's."""
+    """The bytes of each cache; where several have a name, the size is that of the largest."""
     amounts = dict[str, _Amount]()
     for (name, size), tally in sorted(found.objects.items()):
         before = amounts[name].tally if name in amounts else _NOTHING
@@ -154,7 +154,7 @@ def _pages(row: MemoryRow) -> int:
 def _recorded(
     session: Session, runs: Cells, setting: Setting, labels: Iterable[str]
 ) -> dict[str, Allocations]:
-    """Of each kernel's first finished run in a state; of two lengths, the longer one less the
+    """The first finished run of each kernel in a state; with two lengths, the longer one less the
     shorter. Raises SessionError."""
     found = {}
     for label in labels:
