@@ -143,6 +143,7 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
         "inventory": topics.items_section(
             findings, wishes.inventory, kernel, _where(findings, kernel)
         ),
+        "memory": topics.memory_section(findings, kernel),
         "prices": topics.costs_section(findings, kernel),
         "accesses": _accesses(findings, kernel, wishes.types),
         "sharing": Section("", []) if alone else lines,

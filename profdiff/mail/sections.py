@@ -6,6 +6,7 @@ SECTIONS = {
     "bisection": "the commit that profdiff bisect found, and what its revert shows",
     "functions": "the functions that changed most",
     "events": "events of the kernel, where one changed by more than the instructions did",
+    "memory": "memory that the kernel keeps more or less of, recorded with --allocations",
     "prices": "what the change that would cost most costs, where the session has prices.json",
     "suspects": "commits whose lines executed more or less, with --repo",
     "measured": "how it was measured",

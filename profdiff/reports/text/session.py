@@ -158,7 +158,7 @@ def render(
     while parts[-1] == "":
         parts.pop()
     shown: list[Block | str] = []
-    for topic in ("initcalls", "traces", "probes"):
+    for topic in ("initcalls", "traces", "probes", "memory"):
         # Of a boot without callers, only functions are known.
         with suppress(InputError):
             shown += _topic(topic, findings, width, per_op, ratios)

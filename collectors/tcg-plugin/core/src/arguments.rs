@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int, CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use crate::allocations::allocators::{Allocator, Layout};
 use crate::lines::regions::Symbols;
 use crate::probes::Probe;
 
@@ -37,11 +38,13 @@ pub struct Arguments {
     pub records: Records,
     /// Variables that are read where functions begin.
     pub probes: Vec<Probe>,
+    /// Where the kernel's allocators begin, and how what they use is laid out.
+    pub allocators: Option<(Layout, Vec<Allocator>)>,
 }
 
 const KNOWN: &str = "out=PATH and memory=MEBIBYTES are needed, calls=on or calls=off and \
-                     turns=SEED and boot=ADDRESS and probe=PROBE, or sharing=64 or sharing=128, or \
-                     lines=ADDRESSES";
+                     turns=SEED and boot=ADDRESS and probe=PROBE and layout=NUMBERS with \
+                     allocator=ALLOCATOR, or sharing=64 or sharing=128, or lines=ADDRESSES";
 
 impl Arguments {
     /// Those that QEMU gave to `qemu_plugin_install`; else what is wrong with them.
@@ -60,6 +63,7 @@ impl Arguments {
         let (mut calls, mut seed, mut boot) = (false, None, None);
         let mut others = None;
         let mut probes = Vec::new();
+        let (mut layout, mut allocators) = (None, Vec::new());
         for word in words {
             let refused = || {
                 format!(
@@ -90,6 +94,14 @@ impl Arguments {
                     let probe = std::str::from_utf8(value).ok().and_then(Probe::parse);
                     probes.push(probe.ok_or_else(refused)?);
                 }
+                (b"layout", _) => {
+                    let known = std::str::from_utf8(value).ok().and_then(Layout::parse);
+                    layout = Some(known.ok_or_else(refused)?);
+                }
+                (b"allocator", _) => {
+                    let known = std::str::from_utf8(value).ok().and_then(Allocator::parse);
+                    allocators.push(known.ok_or_else(refused)?);
+                }
                 _ => return Err(refused()),
             }
         }
@@ -101,6 +113,7 @@ impl Arguments {
             memory,
             records: others.unwrap_or(Records::Counts { calls, seed, boot }),
             probes,
+            allocators: layout.map(|layout| (layout, allocators)),
         })
     }
 }
@@ -122,6 +135,7 @@ mod tests {
                 memory: 5,
                 records,
                 probes: Vec::new(),
+                allocators: None,
             })
         };
         let counts = |calls, seed| Records::Counts {

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -24,7 +24,7 @@ use crate::slots::{Place, Slots};
 use crate::stretches::{self, Instruction, Stretches};
 use crate::tracker::Tracker;
 use crate::window::Windows;
-use crate::{pages, probes, random_turns, running};
+use crate::{allocations, pages, probes, random_turns, running};
 
 struct Collector {
     architecture: &'static dyn Architecture,
@@ -92,6 +92,9 @@ pub unsafe fn install(
     };
     memory::bound(arguments.memory);
     probes::begin(arguments.probes, architecture);
+    if let Some((layout, allocators)) = arguments.allocators {
+        allocations::begin(layout, allocators, architecture);
+    }
     // SAFETY: as above.
     let vcpus = usize::try_from(unsafe { (*info).smp_vcpus }).unwrap_or(0);
     let out = arguments.out;
@@ -195,7 +198,10 @@ extern "C" fn translated(first: usize, second: usize) {
                 unsafe { follow_halt(insn) };
             }
             // SAFETY: `insn` is valid during this callback.
-            unsafe { probes::follow(insn, address, end) };
+            unsafe {
+                probes::follow(insn, address, end);
+                allocations::follow(insn, address, end);
+            }
             if let Some(watched) = does.watched {
                 // SAFETY: `insn` is valid during this callback.
                 unsafe { follow(insn, watched) };
@@ -342,12 +348,14 @@ extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
         let now = &collector.now;
         let had_marks = collector.windows.marks.is_used();
         collector.windows.mark(mark, now);
+        allocations::settle();
         let has_marks = collector.windows.marks.is_used();
         let window = collector.windows.used();
         running::counts(window.is_open());
         random_turns::are_taken(window.is_open());
         if has_marks && !had_marks {
             probes::clear();
+            allocations::clear();
         }
         with_tracker(|tracker| {
             if has_marks && !had_marks {
@@ -383,12 +391,12 @@ extern "C" fn exiting() {
         };
         let result =
             File::create(&collector.out).and_then(|file| counted.write(&mut BufWriter::new(file)));
-        let result = result.and_then(|()| {
-            probes::write(|| {
-                let file = File::create(collector.out.with_extension("probes"))?;
-                Ok(Box::new(BufWriter::new(file)))
-            })
-        });
+        let open = |extension| -> io::Result<Box<dyn Write>> {
+            let file = File::create(collector.out.with_extension(extension))?;
+            Ok(Box::new(BufWriter::new(file)))
+        };
+        let result = result.and_then(|()| probes::write(|| open("probes")));
+        let result = result.and_then(|()| allocations::write(|| open("memory")));
         say_unwritten(&collector.out, result);
     });
 }
