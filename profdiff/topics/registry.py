@@ -49,6 +49,7 @@ TOPICS = {
         Topic("inventory", "how often each kind of instruction ran", True, "both sides, in --csv"),
         Topic("idle", "for how long vCPUs idled, and what gave way to that", module="idle"),
         Topic("probes", "what --probe read", module="probes"),
+        Topic("programs", "what programs and the kernel execute (--variant)", sides="both sides"),
         Topic("traces", "how long calls of traced functions took", module="traces"),
     )
 }
