@@ -139,6 +139,7 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
         "result": lines if alone else _result(findings, largest),
         "bisection": _bisection(findings),
         "functions": _functions(findings, kernel, wishes.top),
+        "programs": topics.programs_section(findings),
         "events": topics.events_section(findings, kernel, _where(findings, kernel)),
         "inventory": topics.items_section(
             findings, wishes.inventory, kernel, _where(findings, kernel)

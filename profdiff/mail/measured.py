@@ -130,7 +130,8 @@ def state_differences(findings: Findings) -> list[Part]:
     """What of the kernels' state differs, and other cautions: who reads the result must know it
     before."""
     lines = [line.text for line in state.lines(findings.state) if line.kind == "differs"]
-    intended = facts.intentions(findings.facts, [kernel.label for kernel in findings.kernels])
+    labels = [kernel.label for kernel in findings.kernels]
+    intended = [without_paths(line) for line in facts.intentions(findings.facts, labels)]
     lines = [*findings.foremost, *intended, *lines, *findings.cautions]
     return [_notes(_few(lines, "state difference"))] if lines else []
 
@@ -185,7 +186,7 @@ def _kernels(findings: Findings, kernel: str) -> list[str]:
             *([f"build id {one.build_id[:_BUILD_ID]}"] if one.build_id else []),
             *([facts.sentence(one.source)] if one.source else []),
             *([one.compiler or "compiler unknown"] if len(compilers) > 1 else []),
-            *filter(None, [facts.given(one)]),
+            *filter(None, [without_paths(facts.given(one))]),
             *(["the base"] if one is every[0] and len(every) > 1 else []),
         ]
         lines.append(f"{one.label}: {', '.join(known)}")

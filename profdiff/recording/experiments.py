@@ -11,6 +11,7 @@ from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import ARCHITECTURES, unnamed
 from profdiff.collectors.kernels.kinds.machine import Machine
 from profdiff.collectors.kernels.kinds.registry import KernelArgument
+from profdiff.collectors.workload.sides import PROGRAM, example
 from profdiff.recording import copies, located, plan, series
 from profdiff.recording.experiment import Answers, Equipment, Experiment, RecordOptions
 from profdiff.session import opened
@@ -54,7 +55,8 @@ class Experiments:
         command = asked.command or command_of(folder, recorded)
         on_machines = all(isinstance(kernel.spec, Machine) for kernel in asked.kernels)
         if not (on_machines or asked.options.get("boot")):
-            copies.refuse_early(command, asked.sweep, asked.sysroots)
+            roots = asked.sysroots or any(one.kind == "sysroot" for one in asked.sides.values())
+            copies.refuse_early(example(asked.sides, command), asked.sweep, in_root=bool(roots))
         kind = _kind(asked, folder)
         names = _parts(asked, folder, kind)
         if kind is COMPILER:
@@ -197,7 +199,8 @@ def _parts(asked: RecordOptions, folder: Path, kind: PartKind) -> list[str]:
 
 def session_folder(output: Path | None, command: Sequence[str]) -> Path:
     """Where a recording goes: ``-o``, or the workload's name."""
-    return output or Path(f"{Path(command[0]).stem if command else 'session'}.profdiff")
+    name = Path(command[0]).stem if command else "session"
+    return output or Path(f"{name.strip('{}') if name == PROGRAM else name}.profdiff")
 
 
 def sessions(folder: Path) -> list[Session]:

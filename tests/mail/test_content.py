@@ -273,13 +273,17 @@ def test_the_session_keeps_what_was_compiled(tmp_path: Path) -> None:
         manifest(["base"]), kernels=kernels, workload=plan.describe_workload(prepared, [])
     )
     for _ in range(2):  # The second time it is resumed.
-        opened = plan.open_session(tmp_path / "s", planned, prepared.files, prepared.source)
+        opened = plan.open_session(
+            tmp_path / "s", planned, plan.kept_code(prepared.files, {}), prepared.source
+        )
     assert Reproducer.of(opened) == Reproducer(SOURCE.name, SOURCE.read_text())
     script = tmp_path / "run.sh"
     script.write_text("#!/bin/sh\ntrue\n")
     prepared = prepare([str(script)], [], tmp_path / "build", headers)
     planned = m.replace(planned, workload=plan.describe_workload(prepared, []))
-    opened = plan.open_session(tmp_path / "t", planned, prepared.files, prepared.source)
+    opened = plan.open_session(
+        tmp_path / "t", planned, plan.kept_code(prepared.files, {}), prepared.source
+    )
     assert Reproducer.of(opened) == Reproducer("run.sh", script.read_text())
 
 

@@ -19,7 +19,7 @@ from profdiff.commands.suite_file import SuiteEntry, SuiteFile, is_suite, load, 
 
 DEFAULT_FILE = Path("profdiff.toml")
 # Options whose values may begin with a path; LABEL= or nothing stands before it.
-_PATHS = {"kernel", "series", "file", "qemu", "metric-sample", "sysroot"}
+_PATHS = {"kernel", "series", "file", "qemu", "metric-sample", "sysroot", "variant"}
 # Options that only the command line has.
 _NO_KEYS = {"experiment", "everything", "yes", "suite", "only", "tags", "shard"}
 # Where a context keeps the suite that its options are of.

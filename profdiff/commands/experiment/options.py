@@ -89,6 +89,14 @@ def _options() -> list[click.Parameter]:
             shell_complete=complete.kernels,
         ),
         _option(
+            "--variant variants",
+            "Compare programs on one kernel: a program or source file, for which {program} stands "
+            "as the first word of COMMAND; an environment, such as LD_LIBRARY_PATH=DIR; or a root "
+            "folder (as --sysroot) with COMMAND's program. Give two or more, the base first.",
+            multiple=True,
+            metavar="LABEL=PROGRAM|NAME=VALUE|DIR",
+        ),
+        _option(
             "--series",
             "Build BASE and every commit from there to TIP, and record them as kernels, BASE "
             "first; the kernels of --kernel follow. The repository is this folder's unless "
@@ -357,7 +365,7 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
         for name in options
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     }
-    kernels, series = asked_kernels(options, context)
+    kernels, series, sides = asked_kernels(options, context)
     machine = ("memory", "append", "settle", "timeout")
     points = ("sweep", "zipped", "difference", "ops", "cpus", "copies")
     own = {option.name or "" for option in registry.options()}
@@ -393,4 +401,5 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
         qemu=options["qemu"],
         command=boots.COMMAND if boot else options["command"],
         repeats=options["vary_state"] is None and not boot,
+        sides=sides,
     )
