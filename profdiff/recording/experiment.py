@@ -61,7 +61,8 @@ class RecordOptions:
     an architecture, ``[ARCH=]VALUE``. ``restore``: whether guests are restored or boot, None for as
     the session has it, or else restored. ``repeat`` and ``twin_repeat``: runs of each cell, and of
     the base's twin. ``repeats``: whether what changed is repeated in varied states by itself,
-    because nobody said in how many."""
+    because nobody said in how many. ``toggled``: the labels of kernels that may lack, too, because
+    a toggled option may keep the source from building."""
 
     kernels: Sequence[KernelArgument]
     series: Set[str]
@@ -86,6 +87,12 @@ class RecordOptions:
     qemu: Sequence[str]
     command: Sequence[str]
     repeats: bool = True
+    toggled: Set[str] = frozenset()
+
+    @property
+    def optional(self) -> Set[str]:
+        """The labels of all kernels that may lack."""
+        return self.series | self.toggled
 
 
 @dataclass(frozen=True)
@@ -156,7 +163,7 @@ class Experiment:
         equipment = replace(equipment, options=watched)
         located = built(kernels)
         if architecture and len(located) < 2 and not asked.twin_repeat:
-            raise InputError(_too_few(kernels))
+            raise InputError(_too_few(kernels, toggled=bool(asked.toggled)))
         described = [
             plan.describe_hole(kernel)
             if isinstance(kernel, UnbuiltKernel)
@@ -333,10 +340,11 @@ def _bare(kernels: Sequence[m.Kernel]) -> str:
     )
 
 
-def _too_few(kernels: Sequence[Located]) -> str:
+def _too_few(kernels: Sequence[Located], *, toggled: bool) -> str:
+    what = "option" if toggled else "commit of the series"
     if not (holes := [kernel for kernel in kernels if isinstance(kernel, UnbuiltKernel)]):
         return "give --kernel at least twice: the base and one to compare with it"
-    return f"no commit of the series builds; the first, {holes[0].label}: {holes[0].reason}"
+    return f"no {what} builds; the first, {holes[0].label}: {holes[0].reason}"
 
 
 def _collectors(

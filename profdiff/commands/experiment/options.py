@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from profdiff.recording.experiment import RecordOptions
     from profdiff.recording.experiments import Experiments
     from profdiff.recording.suites import AskedSuite
+
+#: Where a context keeps the labels of kernels of which each has an option toggled.
+TOGGLED = "profdiff.toggled"
 
 
 def _option(names: str, text: str, **more: Any) -> click.Option:
@@ -294,10 +297,17 @@ def _options() -> list[click.Parameter]:
     ]
 
 
-def experiment_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of an experiment and its COMMAND."""
+def experiment_options(
+    command: Callable[..., Any], without: Collection[str] = (), hidden: Collection[str] = ()
+) -> Callable[..., Any]:
+    """Give a command the options of an experiment and its COMMAND; some ``without``, and some
+    ``hidden`` because it gives them itself."""
+    own = [one for one in _options() if not set(one.opts) & set(without)]
+    for one in own:
+        if isinstance(one, click.Option) and set(one.opts) & set(hidden):
+            one.hidden = True
     # As click.option() does, from the last to the first.
-    command.__dict__.setdefault("__click_params__", []).extend(reversed(_options()))
+    command.__dict__.setdefault("__click_params__", []).extend(reversed(own))
     return command
 
 
@@ -388,4 +398,5 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
         qemu=options["qemu"],
         command=options["command"],
         repeats=options["vary_state"] is None,
+        toggled=frozenset(context.meta.get(TOGGLED, ())),
     )
