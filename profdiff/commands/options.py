@@ -24,8 +24,8 @@ from profdiff.reports.form import ReportOptions
 from profdiff.session.held import held
 
 if TYPE_CHECKING:
-    from profdiff.collectors.kernels.building.toggles import Toggled
     from profdiff.collectors.kernels.kinds.registry import KernelArgument
+    from profdiff.collectors.kernels.toggles import Toggled
     from profdiff.shapes.table import Section
 
 _BASE = "base"
@@ -178,10 +178,10 @@ def _kernels(
     """The base, and a kernel for each option that Kconfig takes. Says what each takes, and which it
     refuses. Raises InputError where none is left."""
     from profdiff.collectors.kernels.building.job import BuildJob
-    from profdiff.collectors.kernels.building.toggles import Toggle, toggled
     from profdiff.collectors.kernels.kinds.git import FromGit
     from profdiff.collectors.kernels.kinds.registry import KernelArgument
     from profdiff.collectors.kernels.label import label_of
+    from profdiff.collectors.kernels.toggles import Toggle, toggled
     from profdiff.collectors.kernels.variant import split
 
     if not base:

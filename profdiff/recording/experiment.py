@@ -61,8 +61,7 @@ class RecordOptions:
     an architecture, ``[ARCH=]VALUE``. ``restore``: whether guests are restored or boot, None for as
     the session has it, or else restored. ``repeat`` and ``twin_repeat``: runs of each cell, and of
     the base's twin. ``repeats``: whether what changed is repeated in varied states by itself,
-    because nobody said in how many. ``toggled``: the labels of kernels that may lack, too, because
-    a toggled option may keep the source from building."""
+    because nobody said in how many. ``toggled``: the labels of further kernels that may lack."""
 
     kernels: Sequence[KernelArgument]
     series: Set[str]
@@ -88,11 +87,6 @@ class RecordOptions:
     command: Sequence[str]
     repeats: bool = True
     toggled: Set[str] = frozenset()
-
-    @property
-    def optional(self) -> Set[str]:
-        """The labels of all kernels that may lack."""
-        return self.series | self.toggled
 
 
 @dataclass(frozen=True)
@@ -163,7 +157,8 @@ class Experiment:
         equipment = replace(equipment, options=watched)
         located = built(kernels)
         if architecture and len(located) < 2 and not asked.twin_repeat:
-            raise InputError(_too_few(kernels, toggled=bool(asked.toggled)))
+            what = "option" if asked.toggled else "commit of the series"
+            raise InputError(_too_few(kernels, what))
         described = [
             plan.describe_hole(kernel)
             if isinstance(kernel, UnbuiltKernel)
@@ -340,8 +335,7 @@ def _bare(kernels: Sequence[m.Kernel]) -> str:
     )
 
 
-def _too_few(kernels: Sequence[Located], *, toggled: bool) -> str:
-    what = "option" if toggled else "commit of the series"
+def _too_few(kernels: Sequence[Located], what: str) -> str:
     if not (holes := [kernel for kernel in kernels if isinstance(kernel, UnbuiltKernel)]):
         return "give --kernel at least twice: the base and one to compare with it"
     return f"no {what} builds; the first, {holes[0].label}: {holes[0].reason}"

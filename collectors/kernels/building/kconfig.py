@@ -331,6 +331,6 @@ def _single(words: list[str], negated: bool) -> Expression:
         # Versions of compilers, mostly.
         del words[:2]
         return Combined()
-    if word[0] in "$\"'":
+    if not (word[0].isalnum() or word[0] == "_"):
         return Combined()
     return Literal(word, negated)

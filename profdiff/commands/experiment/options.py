@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from profdiff.recording.experiments import Experiments
     from profdiff.recording.suites import AskedSuite
 
-#: Where a context keeps the labels of kernels of which each has an option toggled.
-TOGGLED = "profdiff.toggled"
+TOGGLED = "profdiff.toggled"  # Where a context keeps labels (``RecordOptions.toggled``).
 
 
 def _option(names: str, text: str, **more: Any) -> click.Option:
@@ -300,8 +299,8 @@ def _options() -> list[click.Parameter]:
 def experiment_options(
     command: Callable[..., Any], without: Collection[str] = (), hidden: Collection[str] = ()
 ) -> Callable[..., Any]:
-    """Give a command the options of an experiment and its COMMAND; some ``without``, and some
-    ``hidden`` because it gives them itself."""
+    """Give a command the options of an experiment and its COMMAND, but those ``without``; it gives
+    those itself that are ``hidden``."""
     own = [one for one in _options() if not set(one.opts) & set(without)]
     for one in own:
         if isinstance(one, click.Option) and set(one.opts) & set(hidden):

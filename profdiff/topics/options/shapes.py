@@ -15,6 +15,7 @@ def section(results: SuiteResults) -> Section:
     """The options of a recording, and what each changes of each cell."""
     found = Costs.of(results)
     metric = results.metric
+    iterated = of_row("iterated", "word", _iterated, title="each rep iteration counted")
     cells = tabulate(
         [
             of_row("option", "name", lambda row: row.option),
@@ -24,6 +25,7 @@ def section(results: SuiteResults) -> Section:
             of_row("delta", "number", lambda row: row.change.delta, shows=["delta"]),
             of_row("change", "word", lambda row: units.change(row.base, row.value)),
             of_row("relative", "bound", _relative),
+            *([iterated] if any(map(_iterated, found.cells)) else []),
             of_row("op", "name", lambda row: row.op, spare=2),
             of_row("verdict", "word", lambda row: str(row.change.verdict), spare=1),
             of_row("functions", "name", lambda row: ", ".join(_functions(row))),
@@ -61,6 +63,13 @@ def section(results: SuiteResults) -> Section:
         tables=[cells, options] if found.cells else [options],
         notes=[hidden] if found.cells else ["No cell changes with any option."],
     )
+
+
+def _iterated(row: CellCost) -> str:
+    """The change with each iteration of string instructions counted, where that says something
+    else."""
+    found = row.change.iterated
+    return units.change(*found.each) if found and found.differ() else ""
 
 
 def _relative(row: CellCost) -> float | None:
