@@ -167,6 +167,16 @@ def test_a_tree_that_names_itself_ends(tmp_path: Path) -> None:
     assert Kconfig.read(tmp_path, "x86") == {}
 
 
+def test_many_ways_are_not_all_tried(tmp_path: Path) -> None:
+    ways = "".join(
+        f'config W_{n}\n\tbool "w"\n\tdepends on !X_{n} && (W_{n + 1} || W_{n + 1} && X_{n})\n'
+        for n in range(45)
+    )
+    (tmp_path / "Kconfig").write_text(ways)
+    with pytest.raises(UnmetError):
+        Kconfig.read(tmp_path, "x86").needed("W_0", "y", {})
+
+
 NAMES = ("A", "B", "C")
 EXPRESSIONS = st.recursive(
     st.sampled_from([*NAMES, "A=y", "B!=y", "C=n", "A!=n"]),

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from profdiff.base.bounded import read
@@ -17,6 +18,8 @@ from profdiff.base.units import few
 
 # Linux 7.3 has 1,700 files, the longest of 130 kB.
 _MAX_FILES, _MAX_BYTES, _MAX_DEPTH, _MAX_TOKENS = 20_000, 4 << 20, 50, 500
+# So many expressions are looked at for one option.
+_MAX_STEPS = 20_000
 _NAMED = 4
 _TOKEN = re.compile(
     r"""\s*(&&|\|\||!=|<=|>=|[()!=<>]|"[^"]*"|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|[\w.-]+)"""
@@ -75,6 +78,8 @@ class Option:
 class Kconfig(dict[str, Option]):
     """The options of a tree by their names, without ``CONFIG_``."""
 
+    _steps = 0
+
     @staticmethod
     def read(tree: Path, source_architecture: str) -> "Kconfig":
         """What can be read of them. ``source_architecture``: what Linux calls SRCARCH."""
@@ -86,6 +91,7 @@ class Kconfig(dict[str, Option]):
         """The options besides it that must be set so that ``name`` can be, where others are as in
         ``config``. Raises UnmetError."""
         own = {name: value}
+        self._steps = 0
         if value == "n":
             if choice := self.get(name, Option()).choice:
                 others = few([one for one in choice if one != name], _NAMED)
@@ -105,10 +111,10 @@ class Kconfig(dict[str, Option]):
             raise UnmetError(f"the source has no option {name}")
         if not option.prompts:
             raise UnmetError(f"nobody can set {name}: it follows from other options")
-        if depth > _MAX_DEPTH:
+        if depth > _MAX_DEPTH or self._steps > _MAX_STEPS:
             raise UnmetError(f"{name} depends on too many others")
         return _cheapest(
-            lambda conditions=conditions: self._all(conditions, config, wanted, depth + 1)
+            partial(self._all, conditions, config, wanted, depth + 1)
             for conditions in option.prompts
         )
 
@@ -131,12 +137,12 @@ class Kconfig(dict[str, Option]):
         self, expression: Expression, config: Settings, wanted: dict[str, str], depth: int
     ) -> dict[str, str]:
         """``wanted``, and what makes an expression true. Raises UnmetError."""
+        self._steps += 1
         if isinstance(expression, Combined):
             if not expression.either:
                 return self._all(expression.parts, config, wanted, depth)
             return _cheapest(
-                lambda part=part: self._true(part, config, wanted, depth)
-                for part in expression.parts
+                partial(self._true, part, config, wanted, depth) for part in expression.parts
             )
         if isinstance(expression, Compared):
             left, right = (
@@ -248,9 +254,9 @@ class _Reader:
         elif match := re.match(r"select\s+(\w+)", line):
             self._found.setdefault(match[1], Option()).selected.append(entry.name)
         elif (match := _TYPE.match(line)) and (text := _TEXT.match(match[2])):
-            _, _, condition = match[2][text.end() :].partition(" if ")
-            if condition:
-                entry.conditions.append(parse(condition))
+            _, _, when = match[2][text.end() :].partition(" if ")
+            if when:
+                entry.conditions.append(parse(when))
             if not match[1].startswith("def_"):
                 entry.option.prompts.append(entry.conditions)
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from profdiff.recording.experiments import Experiments
     from profdiff.recording.suites import AskedSuite
 
-TOGGLED = "profdiff.toggled"  # Where a context keeps labels (``RecordOptions.toggled``).
+# Where a context keeps the labels of ``RecordOptions.toggled``.
+TOGGLED = "profdiff.toggled"
 
 
 def _option(names: str, text: str, **more: Any) -> click.Option:
@@ -299,10 +300,8 @@ def _options() -> list[click.Parameter]:
 def experiment_options(
     command: Callable[..., Any], without: Collection[str] = (), hidden: Collection[str] = ()
 ) -> Callable[..., Any]:
-    """Give a command the options of an experiment and its COMMAND, but those ``without``; it gives
-    those itself that are ``hidden``."""
-    own = [one for one in _options() if not set(one.opts) & set(without)]
-    for one in own:
+    """Give a command COMMAND and options of an experiment: not ``without``, some ``hidden``."""
+    for one in (own := [one for one in _options() if not set(one.opts) & set(without)]):
         if isinstance(one, click.Option) and set(one.opts) & set(hidden):
             one.hidden = True
     # As click.option() does, from the last to the first.

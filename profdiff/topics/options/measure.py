@@ -9,7 +9,7 @@ from profdiff.base.errors import SessionError
 from profdiff.evidence.cell_functions import CellFunction
 from profdiff.evidence.suite import SuiteResults
 from profdiff.evidence.suite_cells import CellChange
-from profdiff.profile.session_facts import options_of
+from profdiff.profile.session_facts import known_options
 from profdiff.session import variants
 from profdiff.session.kernel_config import NOT_SET
 from profdiff.session.manifest import Kernel
@@ -112,15 +112,9 @@ def _intended(base: Kernel, kernel: Kernel) -> list[str]:
 def _configs(results: SuiteResults) -> dict[str, Mapping[str, str]]:
     """Of the kernels of the first session that tells them."""
     for folder in dict.fromkeys(cell.folder for cell in results.cells):
-        found: dict[str, Mapping[str, str]] = {}
         with suppress(SessionError):
-            session = Session.open(folder)
-            for kernel in session.compared:
-                with suppress(OSError, ValueError, SessionError):
-                    if kernel.config:
-                        found[kernel.label] = options_of(session, kernel.config)
-        if found:
-            return found
+            if found := dict(known_options(Session.open(folder), set(results.kernels))):
+                return found
     return {}
 
 
