@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 
 from profdiff.base import units
+from profdiff.evidence.iterations import COUNTED
 from profdiff.evidence.suite import SuiteResults
 from profdiff.shapes.table import Section, of_row, tabulate
 from profdiff.topics.options.measure import CellCost, Costs, OptionCost
@@ -15,20 +16,21 @@ def section(results: SuiteResults) -> Section:
     """The options of a recording, and what each changes of each cell."""
     found = Costs.of(results)
     metric = results.metric
-    iterated = of_row("iterated", "word", _iterated, title="each rep iteration counted")
+    iterated = of_row("iterated", "word", _iterated, title="each rep", spare=1)
     cells = tabulate(
         [
             of_row("option", "name", lambda row: row.option),
             of_row("cell", "name", lambda row: row.cell),
             of_row("base", "number", lambda row: row.base),
-            of_row("value", "number", lambda row: row.value, title="with it"),
+            of_row("value", "number", lambda row: row.value, title="with it", spare=2),
             of_row("delta", "number", lambda row: row.change.delta, shows=["delta"]),
             of_row("change", "word", lambda row: units.change(row.base, row.value)),
             of_row("relative", "bound", _relative),
             *([iterated] if any(map(_iterated, found.cells)) else []),
-            of_row("op", "name", lambda row: row.op, spare=2),
-            of_row("verdict", "word", lambda row: str(row.change.verdict), spare=1),
-            of_row("functions", "name", lambda row: ", ".join(_functions(row))),
+            of_row("op", "name", lambda row: row.op, spare=3),
+            of_row("verdict", "word", lambda row: str(row.change.verdict), spare=3),
+            of_row("mostly", "name", lambda row: next(iter(_functions(row)), "")),
+            of_row("then", "name", lambda row: ", ".join(_functions(row)[1:]), spare=4),
         ],
         found.cells,
         name="option-cells",
@@ -36,7 +38,6 @@ def section(results: SuiteResults) -> Section:
         kernels=[results.base],
         ops=None,
         limit="top",
-        names=40,
     )
     options = tabulate(
         [
@@ -55,13 +56,16 @@ def section(results: SuiteResults) -> Section:
         ops=None,
     )
     told = [line for one in found.options for line in _told(one)]
-    hidden = "functions: the largest by their own counts; a change that others make is not named"
+    named = (
+        "mostly, then: the functions that make most of a change, by their own counts; "
+        f"each rep: the change {COUNTED}"
+    )
     return Section(
         name="options",
         title="Options",
         sentences=told,
         tables=[cells, options] if found.cells else [options],
-        notes=[hidden] if found.cells else ["No cell changes with any option."],
+        notes=[named] if found.cells else ["No cell changes with any option."],
     )
 
 
