@@ -78,7 +78,7 @@ class Costs(NamedTuple):
 
 
 def _option(
-    results: SuiteResults, base: Kernel, kernel: Kernel, configs: Mapping[str, Mapping[str, str]]
+    results: SuiteResults, base: Kernel, kernel: Kernel, configs: Mapping[str, dict[str, str]]
 ) -> OptionCost:
     first, *more = _intended(base, kernel) or [kernel.label]
     changes = [one for cell in results.cells if (one := cell.changes.get(kernel.label)) is not None]
@@ -109,8 +109,8 @@ def _intended(base: Kernel, kernel: Kernel) -> list[str]:
     ]
 
 
-def _configs(results: SuiteResults) -> dict[str, Mapping[str, str]]:
-    """Of the kernels of the first session that tells them."""
+def _configs(results: SuiteResults) -> dict[str, dict[str, str]]:
+    """The configs of kernels, by the first session that tells them."""
     for folder in dict.fromkeys(cell.folder for cell in results.cells):
         with suppress(SessionError):
             if found := dict(known_options(Session.open(folder), set(results.kernels))):
