@@ -216,9 +216,10 @@ class BuiltFrom(Part, frozen=True):
     of a work tree its HEAD; ``described``: what ``git describe`` calls it. ``built``: the commit
     that was really built, which is ``commit`` or was made of it with the changes; ``tree``: its
     tree. ``dirty``: of a work tree with changes that nobody committed. ``patches``: file names and
-    subjects; ``reverted``: commits. ``config``: where the config is from. ``compiler``: the first
-    line that it says of its version. ``lost``: options that are not as the config asked for them,
-    ``CONFIG_X=y``: the source does not have them so."""
+    subjects; ``reverted``: commits. ``config``: where the config is from; ``settings``: options of
+    it that were to be otherwise, ``CONFIG_X=y``. ``compiler``: the first line that it says of its
+    version. ``lost``: options that are not as the config asked for them: the source does not have
+    them so."""
 
     repository: Text
     commit: Commit
@@ -233,3 +234,4 @@ class BuiltFrom(Part, frozen=True):
     compiler: Text = ""
     arch: Text = ""
     lost: list[Text] = msgspec.field(default_factory=list)
+    settings: list[Text] = msgspec.field(default_factory=list)

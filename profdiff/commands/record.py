@@ -54,6 +54,12 @@ def record(**options: Any) -> None:
     as will-it-scale's tests are, does --ops operations. Run the same command again to resume an
     interrupted recording.
     """
+    record_experiment(options)
+
+
+def record_experiment(options: dict[str, Any]) -> None:
+    """Record what the values of ``experiment_options`` ask for. Raises RunError when runs
+    failed."""
     from profdiff.recording import machines
     from profdiff.recording.experiments import session_folder
     from profdiff.recording.suites import SuitePlan

@@ -70,7 +70,8 @@ class RecordOptions:
     an architecture, ``[ARCH=]VALUE``. ``restore``: whether guests are restored or boot, None for as
     the session has it, or else restored. ``repeat`` and ``twin_repeat``: runs of each cell, and of
     the base's twin. ``repeats``: whether what changed is repeated in varied states by itself,
-    because nobody said in how many. ``sides``: by a kernel's label, the program that it runs."""
+    because nobody said in how many. ``sides``: by a kernel's label, the program that it runs;
+    ``toggled``: the labels of further kernels that may lack."""
 
     kernels: Sequence[KernelArgument]
     series: Set[str]
@@ -96,6 +97,7 @@ class RecordOptions:
     command: Sequence[str]
     repeats: bool = True
     sides: Mapping[str, Side] = field(default_factory=dict)
+    toggled: Set[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,8 @@ class Experiment:
         equipment = replace(equipment, options=watched)
         located = built(kernels)
         if architecture and len(located) < 2 and not asked.twin_repeat:
-            raise InputError(_too_few(kernels))
+            what = "option" if asked.toggled else "commit of the series"
+            raise InputError(_too_few(kernels, what))
         described = [
             plan.describe_hole(kernel)
             if isinstance(kernel, UnbuiltKernel)
@@ -336,10 +339,10 @@ def _guest(
     return m.replace(equipment.guest, restored=restore and not sleeps)
 
 
-def _too_few(kernels: Sequence[Located]) -> str:
+def _too_few(kernels: Sequence[Located], what: str) -> str:
     if not (holes := [kernel for kernel in kernels if isinstance(kernel, UnbuiltKernel)]):
         return "give --kernel at least twice: the base and one to compare with it"
-    return f"no commit of the series builds; the first, {holes[0].label}: {holes[0].reason}"
+    return f"no {what} builds; the first, {holes[0].label}: {holes[0].reason}"
 
 
 def _collectors(

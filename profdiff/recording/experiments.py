@@ -101,7 +101,7 @@ def _by_architecture(
     if not wanted:
         kernels, architecture = known.get(
             ("together", *asked_kernels(asked)),
-            partial(located.together, asked.kernels, asked.series),
+            partial(located.together, asked.kernels, asked.series | asked.toggled),
         )
         equipment = Equipment.of(asked, architecture, known)
         one = Experiment.of(asked, folder, command, kernels, equipment, known)
@@ -110,7 +110,7 @@ def _by_architecture(
     equipped = [Equipment.of(asked, one, known) for one in wanted]
     found = known.get(
         ("for each", *wanted, *asked_kernels(asked)),
-        partial(located.for_each, asked.kernels, wanted, asked.series),
+        partial(located.for_each, asked.kernels, wanted, asked.series | asked.toggled),
     )
     each = [
         Experiment.of(
@@ -134,7 +134,7 @@ def _by_compiler(
     located.check_compilers(wanted, architecture)
     found = known.get(
         ("under each", *wanted, *asked_kernels(asked)),
-        partial(located.under_each, arguments, asked.series),
+        partial(located.under_each, arguments, asked.series | asked.toggled),
     )
     each = [
         Experiment.of(
@@ -165,7 +165,7 @@ def not_built(asked: RecordOptions) -> list[str]:
 
 def asked_kernels(asked: RecordOptions) -> tuple[KernelArgument | frozenset[str], ...]:
     """What was asked for of kernels, to find it again."""
-    return (frozenset(asked.series), *asked.kernels)
+    return (frozenset(asked.series | asked.toggled), *asked.kernels)
 
 
 def _kind(asked: RecordOptions, folder: Path) -> PartKind:

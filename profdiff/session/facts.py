@@ -21,8 +21,9 @@ class Facts(msgspec.Struct, frozen=True):
     ``compilers``, ``command_lines`` (the kernels') and ``machines`` (values by name) hold what is
     known, ``workloads`` what ran, of recordings that exist; ``config`` what differs between the
     configs of ``configs``; ``config_problems`` why a config could not be read. ``variants``: what
-    guests were given (``session.variants``). ``lost``: the part of the samples that was lost, 0 to
-    1, all runs together; only of sampled profiles.
+    guests were given (``session.variants``); ``settings``: which options of their configs were to
+    be otherwise, ``CONFIG_X=y``. ``lost``: the part of the samples that was lost, 0 to 1, all runs
+    together; only of sampled profiles.
     """
 
     compilers: Mapping[str, str] = msgspec.field(default_factory=dict)
@@ -33,6 +34,7 @@ class Facts(msgspec.Struct, frozen=True):
     config: Sequence[OptionDifference] = ()
     config_problems: Mapping[str, str] = msgspec.field(default_factory=dict)
     variants: Mapping[str, Variant] = msgspec.field(default_factory=dict)
+    settings: Mapping[str, Sequence[str]] = msgspec.field(default_factory=dict)
     lost: Mapping[str, float] = msgspec.field(default_factory=dict)
 
     def differences(self) -> dict[str, dict[str, str | None]]:
@@ -51,7 +53,10 @@ class Facts(msgspec.Struct, frozen=True):
 
     def intended(self, base: str, label: str) -> list[str]:
         """What a kernel was to differ from the base in, in words."""
-        return variants.differences(self.variants, base, label)
+        known = self.settings.get(base, ())
+        own = (one for one in self.settings.get(label, ()) if one not in known)
+        settings = [one.removeprefix("CONFIG_") for one in own]
+        return [*settings, *variants.differences(self.variants, base, label)]
 
     def plain_line(self, label: str) -> str:
         """A known command line without what names the kernel itself, is drawn for each boot, or was

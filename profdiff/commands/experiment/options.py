@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from profdiff.recording.experiment import RecordOptions
     from profdiff.recording.experiments import Experiments
     from profdiff.recording.suites import AskedSuite
+
+# Where a context keeps the labels of ``RecordOptions.toggled``.
+TOGGLED = "profdiff.toggled"
 
 
 def _option(names: str, text: str, **more: Any) -> click.Option:
@@ -302,10 +305,15 @@ def _options() -> list[click.Parameter]:
     ]
 
 
-def experiment_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of an experiment and its COMMAND."""
+def experiment_options(
+    command: Callable[..., Any], without: Collection[str] = (), hidden: Collection[str] = ()
+) -> Callable[..., Any]:
+    """Give a command COMMAND and options of an experiment: not ``without``, some ``hidden``."""
+    for one in (own := [one for one in _options() if not set(one.opts) & set(without)]):
+        if isinstance(one, click.Option) and set(one.opts) & set(hidden):
+            one.hidden = True
     # As click.option() does, from the last to the first.
-    command.__dict__.setdefault("__click_params__", []).extend(reversed(_options()))
+    command.__dict__.setdefault("__click_params__", []).extend(reversed(own))
     return command
 
 
@@ -402,4 +410,5 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
         command=boots.COMMAND if boot else options["command"],
         repeats=options["vary_state"] is None and not boot,
         sides=sides,
+        toggled=frozenset(context.meta.get(TOGGLED, ())),
     )
