@@ -214,7 +214,8 @@ class BuiltFrom(Part, frozen=True):
     tree. ``dirty``: of a work tree with changes that nobody committed. ``patches``: file names and
     subjects; ``reverted``: commits. ``config``: where the config is from. ``compiler``: the first
     line that it says of its version. ``lost``: options that are not as the config asked for them,
-    ``CONFIG_X=y``: the source does not have them so."""
+    ``CONFIG_X=y``: the source does not have them so. ``options``: of the SPEC, how code is made:
+    ``cc=clang-19``, ``lto=thin``."""
 
     repository: Text
     commit: Commit
@@ -229,3 +230,4 @@ class BuiltFrom(Part, frozen=True):
     compiler: Text = ""
     arch: Text = ""
     lost: list[Text] = msgspec.field(default_factory=list)
+    options: list[Text] = msgspec.field(default_factory=list)

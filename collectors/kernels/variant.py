@@ -15,7 +15,7 @@ from profdiff.collectors.records import MAX_APPEND, NO_VARIANT, Variant
 _NAMES = ("append", "memory", "cpus", "cpu")
 _OPTION = re.compile(rf",({'|'.join(_NAMES)})=")
 # Those of kinds of SPEC, too.
-_NEXT = re.compile(rf",(?=(?:{'|'.join(_NAMES)}|vmlinux|config|cc|arch)=)")
+_NEXT = re.compile(rf",(?=(?:{'|'.join(_NAMES)}|vmlinux|config|cc|arch|opt|lto|cfi|autofdo)=)")
 _QUOTES = "'\""
 LEAST_MEMORY = 64
 """MiB."""

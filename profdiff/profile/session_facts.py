@@ -51,6 +51,7 @@ def read(session: Session) -> Facts:
         config=differences.result(),
         config_problems=problems,
         variants=variants(session.manifest),
+        built={kernel.label: kernel.source.options for kernel in kernels if kernel.source},
     )
 
 

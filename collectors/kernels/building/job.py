@@ -1,8 +1,11 @@
 """All that decides what a kernel will be, found before anything is built."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import Architecture, host
+from profdiff.collectors.kernels import code_options
 from profdiff.collectors.kernels.building import config as configs
 from profdiff.collectors.kernels.building import kept
 from profdiff.collectors.kernels.building.config import (
@@ -19,13 +22,14 @@ from profdiff.collectors.records import BuiltFrom
 
 @dataclass(frozen=True)
 class BuildJob:
-    """All that decides what a kernel will be."""
+    """All that decides what a kernel will be. ``profile``: of AutoFDO."""
 
     spec: GitSpec
     prepared: Prepared
     architecture: Architecture
     toolchain: Toolchain
     requested: Requested
+    profile: Path | None = None
 
     @staticmethod
     def of(spec: GitSpec) -> "BuildJob":
@@ -56,7 +60,13 @@ class BuildJob:
     def _how(self) -> tuple[str, ...]:
         tools = self.toolchain
         versions = (tools.version, tools.digest, *tools.others)
-        return self.requested.digest, *versions, self.architecture.arch
+        profile = [self.profile.name] if self.profile else []
+        return self.requested.digest, *versions, self.architecture.arch, *profile
+
+    @property
+    def variables(self) -> list[str]:
+        """Of make."""
+        return [f"CLANG_AUTOFDO_PROFILE={self.profile}"] if self.profile else []
 
     @property
     def source(self) -> BuiltFrom:
@@ -75,6 +85,7 @@ class BuildJob:
             config=self.requested.name,
             compiler=self.toolchain.version,
             arch=self.architecture.arch,
+            options=code_options.words(self.spec.compiler, dict(self.spec.code)),
         )
 
     @property
@@ -82,7 +93,8 @@ class BuildJob:
         """What is built and with what, in words."""
         changes = "".join(map(str, self.spec.changes))
         dirty = " with uncommitted changes" if self.prepared.dirty else ""
-        return f"{self.prepared.described}{changes}{dirty} with {self.toolchain.version}"
+        code = "".join(f", {word}" for word in code_options.words("", dict(self.spec.code)))
+        return f"{self.prepared.described}{changes}{dirty} with {self.toolchain.version}{code}"
 
 
 def _job(spec: GitSpec, prepared: Prepared) -> BuildJob:
@@ -93,7 +105,18 @@ def _job(spec: GitSpec, prepared: Prepared) -> BuildJob:
         requested = debian_config(prepared, architecture)
     else:
         requested = configs.requested(spec.config, architecture)
-    return BuildJob(spec, prepared, architecture, toolchain, requested)
+    if not spec.code:
+        return BuildJob(spec, prepared, architecture, toolchain, requested)
+    given = dict(spec.code)
+    code_options.refuse_compiler(str(spec), given, toolchain.version)
+    for lacking in code_options.lacking(given, {}):
+        names = lacking.rpartition("(")[2].rstrip(")").replace("CONFIG_", "").split(" or ")
+        words = ("grep", "-q", "-E", f"^config ({'|'.join(names)})$", prepared.tree)
+        if prepared.git.succeeds(*words, "--", "*Kconfig*") is None:
+            raise InputError(f"{spec}: {prepared.described} has no option for {lacking}")
+    text = requested.text + code_options.config_of(given)
+    profile = code_options.profile(given)
+    return BuildJob(spec, prepared, architecture, toolchain, replace(requested, text=text), profile)
 
 
 def image_of(architecture: Architecture) -> str:

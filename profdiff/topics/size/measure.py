@@ -50,7 +50,9 @@ class KernelSizes(NamedTuple):
             raise InputError(str(error)) from error
         return KernelSizes(
             _added(((name,), size) for name, size in sections),
-            _added(((_name(symbol.removeprefix(_PADDING)),), size) for symbol, _, size in functions),
+            _added(
+                ((_name(symbol.removeprefix(_PADDING)),), size) for symbol, _, size in functions
+            ),
             inlined_sizes(index) if index.has_inlines else None,
             None if types is None else {(f"{kind} {name}",): size for kind, name, size in types},
             index.unread,
