@@ -68,6 +68,10 @@ $(obj)/mm/%.o: mm/%.c $(obj)/include/config/auto.conf include/small.h which
 	@cd $(obj) && $(CC) $(cflags) $(if $(filter broken,$(which)),-DBROKEN) \
 		-c -o mm/$*.o $(srctree)/mm/$*.c
 
+# One object file, named as Kbuild's are.
+mm/%.o: $(obj)/mm/%.o
+	@:
+
 $(obj)/vmlinux: $(patsubst mm/%.c,$(obj)/mm/%.o,$(sort $(wildcard mm/*.c)))
 	@echo "  LD      vmlinux"
 	@if [ "$(which)" = own ]; then \

@@ -15,7 +15,7 @@ from profdiff.collectors.kernels.kinds.git import FromGit
 from profdiff.collectors.kernels.kinds.registry import KernelArgument, parse_arguments
 from profdiff.collectors.kernels.kinds.spec import Spec
 from profdiff.collectors.kernels.label import label_of
-from profdiff.collectors.kernels.objects import build_objects, objects_of
+from profdiff.collectors.kernels.objects import build_objects
 from profdiff.profile.code.file_code import FileCode
 from profdiff.symbolization.debug_files import is_elf
 
@@ -23,7 +23,7 @@ from profdiff.symbolization.debug_files import is_elf
 @dataclass(frozen=True)
 class CodeFiles:
     """``files``: by label, the base's first. ``function``: "" for all functions of the ``object``.
-    ``source``: the end of the name of the file that declares it, "" for any."""
+    ``source``: the file that declares it, without a suffix, "" for any."""
 
     files: dict[str, Path]
     function: str
@@ -50,8 +50,8 @@ def compiled(
     name, function = _parsed(wanted)
     with temporary_folder() as folder:
         files = _files(sides, name, function, folder)
-        source = name.removesuffix(".o") + "." if name else ""
-        yield CodeFiles(files, function, name or "the files", source if function else "")
+        source = name.removesuffix(".o") if function else ""
+        yield CodeFiles(files, function, name or "the files", source)
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,7 @@ def _files(sides: Sequence[_Side], name: str, function: str, folder: Path) -> di
                 raise InputError(f"{side.spec}: --cflags is for object files: leave lto= out")
             found[side.label] = _linked(side)
             continue
-        objects = [name] if name else objects_of(job, function)
-        built = build_objects(job, side.label, objects, folder, flags=side.flags)
+        built = build_objects(job, side.label, name or function, folder, flags=side.flags)
         found[side.label] = _one(built, folder / side.label, function)
     return {side.label: found[side.label] for side in sides}
 

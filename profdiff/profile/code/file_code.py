@@ -34,6 +34,7 @@ from profdiff.symbolization._native import (
 from profdiff.symbolization.chains import VMLINUX, Chains
 from profdiff.symbolization.kernel_code import swept
 from profdiff.symbolization.merge import Merge
+from profdiff.symbolization.places import KERNEL_HALF
 
 # Where x86-64's kernels lie, which instructions of 32 bits reach, and what lies outside of an
 # object file.
@@ -41,6 +42,9 @@ _IMAGE, _OUTSIDE = 0xFFFFFFFF81000000, 0xFFFFFFFFC0000000
 # No function is larger; what the ELF file calls one may be.
 _MAX_SIZE = 1 << 20
 _FLOWS = flows()
+_LEADS = ("jump", "conditional")
+# Bytes of what a function jumps to and back, as far as its section has them.
+_DETOURS = (64, 32, 18)
 _ENDS = ("jump", "indirect-jump", "return", "leave")
 
 
@@ -53,15 +57,16 @@ class Loop(msgspec.Struct, frozen=True):
 
 
 class FileFunction(msgspec.Struct, frozen=True):
-    """A function of a file. ``size``: in bytes. ``into``: where it is inlined, the copies that this
-    is; none of code of its own. ``files``: where it is declared."""
+    """A function of a file. ``size``: in bytes. ``lines``: by instruction. ``into``: the functions
+    whose copies this is; none of code of its own. ``inlined``: bytes by what is inlined into it,
+    with what is inlined into that."""
 
     side: KernelSide
     size: int
     loops: list[Loop]
     lines: list[str]
     into: list[str]
-    files: list[str]
+    inlined: dict[str, int]
 
 
 class FileCode:
@@ -102,7 +107,8 @@ class FileCode:
 
     def function(self, name: str, outer: Collection[str] = (), file: str = "") -> FileFunction:
         """The function's own code, or, where it has none, its copies in ``outer`` functions.
-        ``file``: of its source, where several have the name. Raises InputError for several."""
+        ``file``: of its source, where several have the name: ``mm/mprotect``. Raises
+        InputError for several."""
         ranges = self.by_name.get(name, [])
         inlined = not ranges
         if inlined:
@@ -126,17 +132,17 @@ class FileCode:
                     f"name one, {_object(sorted(files)[0])}:{name}"
                 )
             if file:
-                chosen = [number for number in which if known[number].file.endswith(file)]
+                chosen = [one for one in which if _object(known[one].file).endswith(f"{file}.o")]
                 mine = np.isin(frames, chosen)
         rows = np.flatnonzero(mine)
         side = self._side(name, address[rows], code[rows], chains.taken(rows))
         return FileFunction(
             side=side,
             size=int(code[rows, 0].sum()),
-            loops=_loops(self.architecture, side.code),
+            loops=self._loops(address, code, rows),
             lines=_lines(side.code),
             into=sorted(into),
-            files=sorted({known[number].file for number in which} - {""}),
+            inlined=_inlined(functions, which, code[:, 0], rows),
         )
 
     def named(self, reference: NDArray[np.uint64]) -> list[tuple[str, int]]:
@@ -163,7 +169,7 @@ class FileCode:
             if row >= 0 and address - starts[row] < known[row][2]:
                 name, start = known[row][:2]
                 return (name, address - start) if known is self._data[0][0] else (_section(name), 0)
-        return "", 0
+        return (".rodata", 0) if address >= KERNEL_HALF else ("", 0)
 
     @cached_property
     def _data(self) -> list[tuple[list[tuple[str, int, int]], list[int]]]:
@@ -232,6 +238,53 @@ class FileCode:
                 return variable, offset - start
         return _section(name), 0
 
+    def _loops(
+        self, address: NDArray[np.uint64], code: NDArray[np.uint8], chosen: NDArray[np.intp]
+    ) -> list[Loop]:
+        """The loops that begin in some of the instructions of code, as far as they are of these."""
+        found = disassemble(self.architecture, address, code)
+        at = {place: row for row, place in enumerate(address.tolist())}
+        behind = (address + code[:, 0]).tolist()
+        edges: list[list[int]] = []
+        rows = zip(found.flow.tolist(), found.reference.tolist(), behind, strict=True)
+        for flow, reference, after in rows:
+            name = _FLOWS[flow]
+            to = [reference] if name in _LEADS else []
+            if name == "jump" and reference not in at:
+                to = self._detour(reference)
+            to += [] if name in _ENDS else [after]
+            edges.append([at[place] for place in to if place in at])
+        led = {row for to in edges for row in to}
+        # A switch leads somewhere; to what else nothing leads is padding, or faults lead there.
+        switches = any(_FLOWS[flow] == "indirect-jump" for flow in found.flow.tolist())
+        entered = [row for row in range(len(edges)) if row == 0 or (switches and row not in led)]
+        number = {row: at for at, row in enumerate(chosen.tolist())}
+        bodies = sorted(
+            (number[head], {number[row] for row in body if row in number})
+            for head, body in natural_loops(edges, entered)
+            if head in number
+        )
+        return [
+            Loop(head, sorted(body), sum(body <= other for _, other in bodies))
+            for head, body in bodies
+        ]
+
+    def _detour(self, target: int) -> list[int]:
+        """Where code leads that is apart from a function and of none: a test of the processor, as
+        ``_static_cpu_has`` of arch/x86/include/asm/cpufeature.h has it, until boot replaces it."""
+        start = target - self._moved
+        if start < 0 or self._inside(start)[0] not in ("", ".rodata"):
+            return []
+        for size in _DETOURS:
+            address, code, _ = self._instructions([(start, size)])
+            if len(address):
+                found = disassemble(self.architecture, address, code)
+                flow = [_FLOWS[one] for one in found.flow.tolist()]
+                end = flow.index("jump") + 1 if "jump" in flow else 0
+                rows = zip(flow[:end], found.reference.tolist(), strict=False)
+                return [reference for name, reference in rows if name in _LEADS]
+        return []
+
     def _side(
         self, name: str, address: NDArray[np.uint64], code: NDArray[np.uint8], chains: Chains
     ) -> KernelSide:
@@ -296,23 +349,18 @@ def _lines(code: FunctionCode) -> list[str]:
     ]
 
 
-def _loops(architecture: str, code: FunctionCode) -> list[Loop]:
-    """The loops of code, by address."""
-    found = disassemble(architecture, code.address, code.code)
-    at = {address: row for row, address in enumerate(code.address.tolist())}
-    behind = (code.address + code.code[:, 0]).tolist()
-    edges: list[list[int]] = []
-    rows = zip(found.flow.tolist(), found.reference.tolist(), behind, strict=True)
-    for flow, reference, after in rows:
-        name = _FLOWS[flow]
-        to = [at.get(reference)] if name in ("jump", "conditional") else []
-        to += [] if name in _ENDS else [at.get(after)]
-        edges.append([row for row in to if row is not None])
-    led = {row for to in edges for row in to}
-    # A switch leads somewhere; what else nothing leads to is padding, or only faults lead there.
-    switches = any(_FLOWS[flow] == "indirect-jump" for flow in found.flow.tolist())
-    entered = [row for row in range(len(edges)) if row == 0 or (switches and row not in led)]
-    bodies = sorted(natural_loops(edges, entered))
-    return [
-        Loop(head, sorted(body), sum(body <= other for _, other in bodies)) for head, body in bodies
-    ]
+def _inlined(
+    functions: ChainFunctions,
+    which: Sequence[int],
+    length: NDArray[np.uint8],
+    rows: NDArray[np.intp],
+) -> dict[str, int]:
+    found: defaultdict[str, int] = defaultdict(int)
+    own = set(which)
+    for row in rows.tolist():
+        start, end = functions.offsets[row : row + 2].tolist()
+        frames = functions.frames[start:end].tolist()
+        first = next((at for at, frame in enumerate(frames) if frame in own), 0)
+        for frame in {*frames[first + 1 :]} - own:
+            found[functions.functions[frame].name] += int(length[row])
+    return dict(found)

@@ -12,7 +12,7 @@ from profdiff.base.errors import InputError
 from profdiff.base.names import did_you_mean
 from profdiff.profile.code.alignment import KernelSide, aligned
 from profdiff.profile.code.file_code import FileCode, FileFunction, Loop
-from profdiff.topics.size.measure import Sizes, inlined_sizes
+from profdiff.topics.size.measure import inlined_sizes
 
 # An object file of Linux has a few hundred; to decode a whole kernel takes minutes.
 MAX_FUNCTIONS = 5000
@@ -21,13 +21,13 @@ Sameness = Literal["identical", "registers", "differs", "absent"]
 
 
 class CompiledFunction(NamedTuple):
-    """A function by label of what has it, the base's first. ``inlined``: bytes by what is inlined
-    into it, None without debug information. ``rows``: int64[R, K], instructions that belong
+    """A function by label of what has it, the base's first. ``blind``: those without debug
+    information, which alone tells what is inlined. ``rows``: int64[R, K], instructions that belong
     together, -1: none."""
 
     name: str
     sides: Mapping[str, FileFunction]
-    inlined: Mapping[str, Mapping[str, int] | None]
+    blind: list[str]
     rows: NDArray[np.int64]
 
     def sameness(self, label: str) -> Sameness:
@@ -68,24 +68,20 @@ def sameness(base: FileFunction, other: FileFunction) -> Sameness:
 def compiled_function(
     files: Mapping[str, FileCode], name: str, source: str = ""
 ) -> CompiledFunction:
-    """A function in each file. ``source``: the file that declares it. Raises InputError where none
-    has code of it, or one has several of its name."""
-    sides, inlined = {}, {}
+    """A function in each file. ``source``: the file that declares it, without a suffix. Raises
+    InputError where none has code of it, or one has several of its name."""
+    blind = [label for label, file in files.items() if not file.index.has_inlines]
+    sides = {}
     for label, file in files.items():
-        sizes: Sizes = inlined_sizes(file.index) if file.index.has_inlines else {}
-        into = [outer for outer, what in sizes if what == name]
-        sides[label] = file.function(name, into, source)
-        inlined[label] = (
-            {what: size for (outer, what), size in sizes.items() if outer == name}
-            if file.index.has_inlines
-            else None
-        )
+        into = [] if label in blind or name in file.by_name else inlined_sizes(file.index)
+        outer = [outer for outer, what in into if what == name]
+        sides[label] = file.function(name, outer, source)
     if not any(len(side.side.code) for side in sides.values()):
         known = [one for file in files.values() for one in file.by_name]
         told = f"a function {name}{f' of {source}' if source else ''}"
         meant = did_you_mean(name, known) or "nothing calls it there, or the config leaves it out"
         raise InputError(f"no code of {told} is in {_names(files)}: {meant}")
-    return CompiledFunction(name, sides, inlined, _rows([one.side for one in sides.values()]))
+    return CompiledFunction(name, sides, blind, _rows([one.side for one in sides.values()]))
 
 
 def _names(files: Mapping[str, FileCode]) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from profdiff.base import units
 from profdiff.profile.code.file_code import FileFunction
-from profdiff.shapes.table import Cells, Column, Section, Table, by_figure, of_row, tabulate
+from profdiff.shapes.table import Cells, Column, Note, Section, Table, by_figure, of_row, tabulate
 from profdiff.topics.codegen.measure import CompiledFunction, HotLoop, Sameness, sameness
 from profdiff.topics.size.measure import rows
 
@@ -53,6 +53,10 @@ def of_function(function: CompiledFunction, hot: HotLoop | None) -> Section:
     sentences = [
         *(_sentence(function, label) for label in labels[1:]),
         *(told for label in labels if (told := _copies(function, label))),
+        *(
+            f"{label} has no debug information: what is inlined is not known."
+            for label in function.blind
+        ),
     ]
     return Section(
         name="codegen", title="Codegen", sentences=sentences, tables=tables, notes=[_MEANS]
@@ -173,11 +177,10 @@ def _figures(function: CompiledFunction) -> Table:
 
 
 def _inlined(function: CompiledFunction) -> list[Table]:
-    labels = list(function.sides)
-    known = [one for one in function.inlined.values() if one is not None]
-    if len(known) < len(labels):
+    labels, sides = list(function.sides), function.sides.values()
+    if function.blind:
         return []
-    found = rows([{(name,): size for name, size in one.items()} for one in known])
+    found = rows([{(name,): size for name, size in side.inlined.items()} for side in sides])
     unlike = [row for row in found if not all(row.sizes)]
     others = [row for row in found if all(row.sizes)]
     return [
@@ -187,13 +190,13 @@ def _inlined(function: CompiledFunction) -> list[Table]:
                 of_row("inlined", "name", lambda row: row.names[0]),
             ],
             name="inlined",
-            title="what not all inline, in bytes",
+            title="inlined by some, in bytes",
             kernels=labels,
             ops=None,
             rows=unlike[:MAX_ROWS],
             hidden=[*unlike[MAX_ROWS:], *others],
             by_kernel=False,
-            notes=[] if unlike else [f"nothing: {len(others):,} functions are inlined by all"],
+            notes=[] if unlike else [f"nothing; {units.counted(len(others), 'function')} by all"],
         )
     ]
 
@@ -237,8 +240,7 @@ def _listing(
     *,
     hidden: bool = False,
 ) -> Table:
-    """Instructions side by side; ``=`` before the same one, ``~`` before one that differs in
-    registers alone."""
+    """Instructions side by side, with how alike those of a row are."""
     labels, sides = list(function.sides), list(function.sides.values())
 
     def line(row: Sequence[int]) -> str:
@@ -246,7 +248,8 @@ def _listing(
 
     def text(number: int) -> Callable[[Sequence[int]], str]:
         read = sides[number].side.decoded
-        return lambda row: _local(read.text[row[number]], function.name) if row[number] >= 0 else ""
+        around = [function.name, *sides[number].into]
+        return lambda row: _local(read.text[row[number]], around) if row[number] >= 0 else ""
 
     def mark(row: Sequence[int]) -> str:
         reads = [side.side.decoded for side in sides]
@@ -254,7 +257,7 @@ def _listing(
             return ""
         texts = {read.text[at] for read, at in zip(reads, row, strict=True)}
         keys = {read.key[at] for read, at in zip(reads, row, strict=True)}
-        return "=" if len(texts) == 1 else "~" if len(keys) == 1 else ""
+        return "same" if len(texts) == 1 else "like" if len(keys) == 1 else ""
 
     columns = [
         of_row("same", "word", mark, title=""),
@@ -277,9 +280,16 @@ def _listing(
         hidden=list(rest),
         by_kernel=False,
         notes=[more] if shown and len(rest) else [],
+        legend=[
+            Note("same: the same instruction", "same"),
+            Note("like: other registers, or another place that a jump leads to", "like"),
+        ],
     )
 
 
-def _local(text: str, name: str) -> str:
-    """Text in which jumps within the function name the offset alone."""
-    return text.replace(f" {name}+0x", " +0x")
+def _local(text: str, around: Sequence[str]) -> str:
+    """Text in which jumps within the function, or what it is inlined into, name the offset
+    alone."""
+    for name in around:
+        text = text.replace(f" {name}+0x", " +0x")
+    return text
