@@ -46,7 +46,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         need_program(name)
     files = small_linux.tree(
         mm__sum_dot_c=SUM,
-        Kconfig=KCONFIG,
+        arch__Kconfig=KCONFIG,
         tools__sum_dot_c="long sum_counts(int n)\n{\n\treturn n;\n}\n",
         include__one_dot_h="static inline int in_header(int a)\n{\n\treturn a;\n}\n",
     )

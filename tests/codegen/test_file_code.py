@@ -26,6 +26,8 @@ long work(struct s *p, int n)
     }
     return t;
 }
+const long numbers[] = {5, 6};
+unsigned hash(void) { return 0xc0000010u ^ 0x81000040u * (unsigned)sink; }
 const char *text(int a) { return a ? "one text" : "another"; }
 void straight(int a) { sink = a; __atomic_store_n(&own[3], a, __ATOMIC_RELEASE); }
 """
@@ -106,6 +108,7 @@ def test_what_is_elsewhere_in_a_file_is_identical(tmp_path: Path) -> None:
     same = {name: sameness(*sides.values()) for name, sides in found.items()}
     assert same == {
         "work": "identical",
+        "hash": "identical",
         "text": "identical",
         "straight": "identical",
         "more": "absent",
@@ -119,6 +122,8 @@ def test_what_is_elsewhere_in_a_file_is_identical(tmp_path: Path) -> None:
     ("was", "becomes", "name"),
     [
         ("77", "78", "work"),  # a constant
+        # One that could be an address.
+        ("0x81000040u", "0x81000050u", "hash"),
         ("ext(&p[i]", "ext2(&p[i]", "work"),  # what is called
         ("own[3]", "own[4]", "straight"),  # the offset in a variable
         ("sink = a", "(&sink)[5] = a", "straight"),

@@ -112,7 +112,7 @@ def _job(spec: GitSpec, prepared: Prepared) -> BuildJob:
     for lacking in code_options.lacking(given, {}):
         names = lacking.rpartition("(")[2].rstrip(")").replace("CONFIG_", "").split(" or ")
         words = ("grep", "-q", "-E", f"^config ({'|'.join(names)})$", prepared.tree)
-        if prepared.git.succeeds(*words, "--", "*Kconfig*") is None:
+        if prepared.git.succeeds(*words, "--", "arch/Kconfig", "init/Kconfig") is None:
             raise InputError(f"{spec}: {prepared.described} has no option for {lacking}")
     text = requested.text + code_options.config_of(given)
     profile = code_options.profile(given)

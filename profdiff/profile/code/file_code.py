@@ -34,11 +34,12 @@ from profdiff.symbolization._native import (
 from profdiff.symbolization.chains import VMLINUX, Chains
 from profdiff.symbolization.kernel_code import swept
 from profdiff.symbolization.merge import Merge
-from profdiff.symbolization.places import KERNEL_HALF
 
 # Where x86-64's kernels lie, which instructions of 32 bits reach, and what lies outside of an
 # object file.
 _IMAGE, _OUTSIDE = 0xFFFFFFFF81000000, 0xFFFFFFFFC0000000
+# A number that lies between is of no relocation.
+_APART = 1 << 8
 # No function is larger; what the ELF file calls one may be.
 _MAX_SIZE = 1 << 20
 _FLOWS = flows()
@@ -151,8 +152,9 @@ class FileCode:
         outside = list(self._outside)
         found = []
         for address in reference.tolist():
-            if self._moved and address >= _OUTSIDE:
-                found.append(outside[(address - _OUTSIDE) >> 4])
+            row, rest = divmod(address - _OUTSIDE, _APART)
+            if self._moved and 0 <= row < len(outside):
+                found.append(("", 0) if rest else outside[row])
             else:
                 found.append(self._inside(address - self._moved))
         return found
@@ -169,7 +171,7 @@ class FileCode:
             if row >= 0 and address - starts[row] < known[row][2]:
                 name, start = known[row][:2]
                 return (name, address - start) if known is self._data[0][0] else (_section(name), 0)
-        return (".rodata", 0) if address >= KERNEL_HALF else ("", 0)
+        return "", 0
 
     @cached_property
     def _data(self) -> list[tuple[list[tuple[str, int, int]], list[int]]]:
@@ -216,7 +218,7 @@ class FileCode:
                     linked = self._moved + target + off
                 else:
                     key = self._meant(self._names[number], section, off)
-                    linked = _OUTSIDE + (self._outside.setdefault(key, len(self._outside)) << 4)
+                    linked = _OUTSIDE + _APART * self._outside.setdefault(key, len(self._outside))
                 value = linked - (self._moved + end if relative else 0)
                 written = (value % 2**64).to_bytes(8, "little")[:width]
                 first = 1 + field - place
@@ -273,7 +275,7 @@ class FileCode:
         """Where code leads that is apart from a function and of none: a test of the processor, as
         ``_static_cpu_has`` of arch/x86/include/asm/cpufeature.h has it, until boot replaces it."""
         start = target - self._moved
-        if start < 0 or self._inside(start)[0] not in ("", ".rodata"):
+        if start < 0 or self._inside(start)[0]:
             return []
         for size in _DETOURS:
             address, code, _ = self._instructions([(start, size)])
