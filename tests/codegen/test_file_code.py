@@ -163,6 +163,8 @@ def test_loops(tmp_path: Path, compiler: str, flag: str) -> None:
     assert set(called) <= set(outer.rows) - set(inner.rows)
     # The line that is inlined runs in the inner one.
     assert {"plain.c:4", "plain.c:9"} <= {work.lines[row] for row in inner.rows}
+    # Where the function itself has them.
+    assert {work.sites[row] for row in inner.rows} - {""} == {"plain.c:9"}
     assert not file.function("straight").loops
 
 

@@ -58,14 +58,15 @@ class Loop(msgspec.Struct, frozen=True):
 
 
 class FileFunction(msgspec.Struct, frozen=True):
-    """A function of a file. ``size``: in bytes. ``lines``: by instruction. ``into``: the functions
-    whose copies this is; none of code of its own. ``inlined``: bytes by what is inlined into it,
-    with what is inlined into that."""
+    """A function of a file. ``size``: in bytes. ``lines``: by instruction; ``sites``: in the
+    function's own source. ``into``: the functions whose copies this is; none of code of its own.
+    ``inlined``: bytes by what is inlined into it, with what is inlined into that."""
 
     side: KernelSide
     size: int
     loops: list[Loop]
     lines: list[str]
+    sites: list[str]
     into: list[str]
     inlined: dict[str, int]
 
@@ -142,6 +143,7 @@ class FileCode:
             size=int(code[rows, 0].sum()),
             loops=self._loops(address, code, rows),
             lines=_lines(side.code),
+            sites=_sites(chains, functions, which, rows),
             into=sorted(into),
             inlined=_inlined(functions, which, code[:, 0], rows),
         )
@@ -349,6 +351,25 @@ def _lines(code: FunctionCode) -> list[str]:
         f"{code.strings[file].rpartition('/')[2]}:{line}" if line else ""
         for file, line in zip(code.file.tolist(), code.line.tolist(), strict=True)
     ]
+
+
+def _sites(
+    chains: Chains, functions: ChainFunctions, which: Sequence[int], rows: NDArray[np.intp]
+) -> list[str]:
+    found = []
+    own = set(which)
+    for row in rows.tolist():
+        start, end = functions.offsets[row : row + 2].tolist()
+        frames = functions.frames[start:end].tolist()
+        first = next((at for at, frame in enumerate(frames) if frame in own), None)
+        if first is None or functions.functions[frames[first]].reason:
+            found.append("")
+            continue
+        frame = chains.frames[int(chains.offsets[row]) + first]
+        file = chains.strings[chains.frame_file[frame]].rpartition("/")[2]
+        line = int(chains.frame_line[frame])
+        found.append(f"{file}:{line}" if line else "")
+    return found
 
 
 def _inlined(

@@ -5,8 +5,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from profdiff.base import units
-from profdiff.profile.code.file_code import FileFunction
-from profdiff.shapes.table import Cells, Column, Note, Section, Table, by_figure, of_row, tabulate
+from profdiff.profile.code.file_code import FileFunction, Loop
+from profdiff.shapes.table import (
+    Cells,
+    Column,
+    Note,
+    Section,
+    Table,
+    by_figure,
+    of_kernel,
+    of_row,
+    tabulate,
+)
 from profdiff.topics.codegen.measure import CompiledFunction, HotLoop, Sameness, sameness
 from profdiff.topics.size.measure import rows
 
@@ -44,7 +54,7 @@ def of_function(function: CompiledFunction, hot: HotLoop | None) -> Section:
     tables = [_figures(function), *_inlined(function), *_loops(function)]
     if hot:
         first = hot.loops[labels[0]]
-        where = _place(function.sides[labels[0]], first.head) if first else ""
+        where = _place(function.sides[labels[0]], first) if first else ""
         title = f"the loop at {where}" if where else "the loop"
         tables.append(_listing(function, "loop", title, hot.rows.tolist()))
         tables.append(_listing(function, "code", "", function.rows.tolist(), hidden=True))
@@ -73,15 +83,13 @@ def of_object(name: str, functions: Mapping[str, Mapping[str, FileFunction]]) ->
     found.sort(key=lambda row: (-max(abs(size - row.sizes[0]) for size in row.sizes), row.name))
     unlike = [row for row in found if any(one != "identical" for one in row.same)]
     alike = [row for row in found if row not in unlike]
+
+    def word(row: _Row, label: str) -> str:
+        return _WORDS[row.same[labels.index(label) - 1]]
+
     columns = [
         *by_figure(labels, "size", lambda row, label: row.sizes[labels.index(label)], "delta"),
-        *(
-            Cells(
-                Column(name="code", kind="word", kernel=label, title="code"),
-                lambda row, at=at: _WORDS[row.same[at]],
-            )
-            for at, label in enumerate(labels[1:])
-        ),
+        *(of_kernel(label, "code", "word", word, title="code") for label in labels[1:]),
         of_row("function", "name", lambda row: row.name),
     ]
     more = len(unlike) - MAX_ROWS
@@ -99,10 +107,12 @@ def of_object(name: str, functions: Mapping[str, Mapping[str, FileFunction]]) ->
     sentences = []
     for at, label in enumerate(labels[1:]):
         equal = sum(row.same[at] == "identical" for row in found)
+        both = sum(row.same[at] != "absent" for row in found)
         before, after = (sum(row.sizes[n] for row in found) for n in (0, at + 1))
+        apart = f" ({len(found) - both:,} more are in one alone)" if both < len(found) else ""
         sentences.append(
-            f"{label}: {equal:,} of {len(found):,} functions of {name} are identical to "
-            f"{labels[0]}'s; {after - before:+,} bytes ({units.change(before, after)})."
+            f"{label}: {equal:,} of {units.counted(both, 'function')} of {name} are identical to "
+            f"{labels[0]}'s{apart}; {after - before:+,} bytes ({units.change(before, after)})."
         )
     return Section(
         name="codegen", title="Codegen", sentences=sentences, tables=[table], notes=[_MEANS]
@@ -204,7 +214,7 @@ def _inlined(function: CompiledFunction) -> list[Table]:
 def _loops(function: CompiledFunction) -> list[Table]:
     """Those of the base, which ``--loop`` chooses of, and of others."""
     found = [
-        (label, number, loop.depth, len(loop.rows), _place(side, loop.head))
+        (label, number, loop.depth, len(loop.rows), _place(side, loop))
         for label, side in function.sides.items()
         for number, loop in enumerate(side.loops, 1)
     ]
@@ -228,8 +238,9 @@ def _loops(function: CompiledFunction) -> list[Table]:
     ] * bool(found)
 
 
-def _place(side: FileFunction, row: int) -> str:
-    return side.lines[row]
+def _place(side: FileFunction, loop: Loop) -> str:
+    """Where a loop is in the function's own source."""
+    return next((side.sites[row] for row in loop.rows if side.sites[row]), "")
 
 
 def _listing(
