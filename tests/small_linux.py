@@ -60,9 +60,14 @@ $(obj)/include/config/auto.conf: FORCE
 	@cp version $(@D)/kernel.release
 	@cmp -s $(obj)/.config $@ || cp $(obj)/.config $@
 
+# And other flags, as if_changed of Kbuild does it.
+$(obj)/.flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(KCFLAGS)' | cmp -s - $@ || echo '$(KCFLAGS)' > $@
+
 FORCE:
 
-$(obj)/mm/%.o: mm/%.c $(obj)/include/config/auto.conf include/small.h which
+$(obj)/mm/%.o: mm/%.c $(obj)/include/config/auto.conf include/small.h which $(obj)/.flags
 	@mkdir -p $(@D)
 	@echo "  CC      mm/$*.o"
 	@cd $(obj) && $(CC) $(cflags) $(if $(filter broken,$(which)),-DBROKEN) \
