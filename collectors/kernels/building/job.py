@@ -65,7 +65,7 @@ class BuildJob:
 
     @property
     def variables(self) -> list[str]:
-        """Of make."""
+        """Variables that make is given."""
         return [f"CLANG_AUTOFDO_PROFILE={self.profile}"] if self.profile else []
 
     @property
