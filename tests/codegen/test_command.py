@@ -46,6 +46,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         need_program(name)
     files = small_linux.tree(
         mm__sum_dot_c=SUM,
+        mm__told_dot_c='void told(long a) { asm volatile("" :: "r"(a)); }\n',
         arch__Kconfig=KCONFIG,
         tools__sum_dot_c="long sum_counts(int n)\n{\n\treturn n;\n}\n",
         include__one_dot_h="static inline int in_header(int a)\n{\n\treturn a;\n}\n",
@@ -155,6 +156,18 @@ def test_files_that_are_there(tree: Path, env: dict[str, str], tmp_path: Path) -
     assert "gcc-12 inlines it, into sum_counts: that is the code compared here." in inlined
     same = profdiff("codegen", "sum_counts", files[0], f"again={tmp_path}/gcc-12.o", env=env)
     assert "sum_counts is identical with gcc-12 and again, +0 bytes (0%)." in same.stdout
+
+
+def test_with_lto_the_kernel_is_built(tree: Path, env: dict[str, str]) -> None:
+    """Only its link makes code. That tree's Makefile links plain objects: sizes are the same."""
+    words = ["codegen", "sum_counts", "git:.,cc=clang-19", "git:.,cc=clang-19,lto=thin"]
+    done = profdiff(*words, "--json", "-", cwd=tree, env=env)
+    assert "linux-lto-thin: building " in done.stderr
+    assert "mm/sum.o of " in done.stderr
+    before, after = _figures(done.stdout)["bytes"]
+    assert before == after == _symbol(tree, "clang-19", [], "sum_counts")[0]
+    refused = profdiff(*words, "--cflags=-Os", cwd=tree, env=env, status=2)
+    assert "--cflags is for object files: leave lto= out" in error_line(refused)
 
 
 @pytest.mark.parametrize(
