@@ -219,7 +219,7 @@ class BuiltFrom(Part, frozen=True):
     subjects; ``reverted``: commits. ``config``: where the config is from; ``settings``: options of
     it that were to be otherwise, ``CONFIG_X=y``. ``compiler``: the first line that it says of its
     version. ``lost``: options that are not as the config asked for them: the source does not have
-    them so."""
+    them so. ``options``: of the SPEC, how code is made: ``cc=clang-19``, ``lto=thin``."""
 
     repository: Text
     commit: Commit
@@ -235,3 +235,4 @@ class BuiltFrom(Part, frozen=True):
     arch: Text = ""
     lost: list[Text] = msgspec.field(default_factory=list)
     settings: list[Text] = msgspec.field(default_factory=list)
+    options: list[Text] = msgspec.field(default_factory=list)

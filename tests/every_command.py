@@ -91,6 +91,10 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
             (["/kernels/v6.12.107", "/kernels/v6.18.15", "--csv", "size.csv"], ""),
             (["/kernels/v6.12.107"], "one kernel has nothing to be compared with"),
         ],
+        "codegen": [
+            (["change_pte_range", "/kernels/v6.12.107", "/kernels/v6.18.15"], ""),
+            (["change_pte_range"], "one side has nothing to be compared with"),
+        ],
         "atlas": [(["s.profdiff", "suite.profdiff", "-o", "atlas", "--csv", "atlas.csv"], "")],
         "annotate": [
             (["s.profdiff", FUNCTION], ""),

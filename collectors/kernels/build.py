@@ -17,6 +17,7 @@ from profdiff.base.atomic import make_folder, write_atomic
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError, MissingError
 from profdiff.base.terminal import last_line, tell
+from profdiff.collectors.kernels import code_options
 from profdiff.collectors.kernels.building import config as configs
 from profdiff.collectors.kernels.building import kept
 from profdiff.collectors.kernels.building.job import BuildJob, image_of
@@ -180,10 +181,15 @@ _OF_CONFIG = re.compile(rb"(?:^|[/\0])(?:Kconfig[^/\0]*\0|Makefile\0|scripts/|co
 
 
 class Make:
-    """make with the arguments of one build."""
+    """make with the arguments of one build. ``flags``: of the compiler, behind its usual ones."""
 
     def __init__(
-        self, job: BuildJob, slot: Slot, objects: Objects, progress: BuildProgress
+        self,
+        job: BuildJob,
+        slot: Slot,
+        objects: Objects,
+        progress: BuildProgress,
+        flags: str = "",
     ) -> None:
         self.job, self.slot, self.objects = job, slot, objects
         self._progress = progress
@@ -194,7 +200,8 @@ class Make:
             f"-j{_processors()}",
             f"O={objects.folder}",
             *job.toolchain.arguments,
-            f"KCFLAGS={maps}",
+            *job.variables,
+            f"KCFLAGS={maps}{' ' * bool(flags)}{flags}",
             f"KAFLAGS={maps}",
             "LOCALVERSION=",
         ]
@@ -312,6 +319,12 @@ def configure(make: Make, *, quiet: bool, tiny: str = "") -> list[str]:
     got = configs.options(place.read_text(errors="replace"))
     lost = configs.lost(configs.options(job.requested.asked), got)
     lost += job.requested.turned_off
+    if lacking := code_options.lacking(dict(job.spec.code), got):
+        raise InputError(
+            f"{job.spec}: {', '.join(lacking)} does not become set: {job.toolchain.version}, or "
+            f"the config ({job.requested.name}), lacks what that depends on"
+        )
+    lost = [one for one in lost if not (job.spec.code and code_options.is_code_option(one))]
     if not quiet:
         tell_lost(job, lost)
     modules = sum(value == "m" for value in got.values())

@@ -196,6 +196,8 @@ def _column(table: Table, shown: _Shown, numbers: Numbers) -> Drawn:
     label = column.kernel
     if label is None:
         return Drawn(column.title, name=what in ("name", "path"), spare=column.spare)
+    if column.kind == "name":
+        return Drawn(column.title, name=True)
     several, kernel = len(table.kernels) > 2, table.kernels.index(label)
     # Where nothing is compared, the base is one of several; so it is where each is compared with a
     # base of its own.

@@ -140,7 +140,8 @@ def config(findings: Findings, kernel: str) -> Section:
     """The options that differ from the base's: those that can matter, and how many others."""
     base = findings.kernels[0].label
     pairs = [pair for one in findings.facts.config if (pair := one.between(base, kernel))]
-    relevant = [one for one in pairs if one.relevant]
+    asked = findings.facts.is_asked_for
+    relevant = [one for one in pairs if one.relevant and not asked(one.option, base, kernel)]
     shown = relevant[:_OPTIONS]
     told = [
         f"{one.option}: {one.values[base] or 'absent'} -> {one.values[kernel] or 'absent'}"

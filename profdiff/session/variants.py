@@ -1,7 +1,7 @@
 """What kernels of a session are given of their own, and what they differ in by it, as intended."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import msgspec
@@ -73,6 +73,18 @@ def differences(known: Mapping[str, Variant], base: str, label: str) -> list[str
     if ours.program != theirs.program:
         found.append(theirs.program or "another program")
     return found
+
+
+def built_otherwise(known: Mapping[str, Sequence[str]], base: str, label: str) -> list[str]:
+    """What a SPEC says of how a kernel's code is made that the base's does not: ``cc=clang-19``;
+    ``without cc=gcc-11`` of what only the base's does."""
+    before, after = known.get(base, ()), known.get(label, ())
+    given = {word.partition("=")[0] for word in after}
+    lacking = [word for word in before if word.partition("=")[0] not in given]
+    return [
+        *(word for word in after if word not in before),
+        *(f"without {word}" for word in lacking),
+    ]
 
 
 def without(line: str, variant: Variant) -> str:

@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import Architecture, host
+from profdiff.collectors.kernels import code_options
 from profdiff.collectors.kernels.building import config as configs
 from profdiff.collectors.kernels.building import kept
 from profdiff.collectors.kernels.building.config import (
@@ -20,13 +23,14 @@ from profdiff.collectors.records import BuiltFrom
 
 @dataclass(frozen=True)
 class BuildJob:
-    """All that decides what a kernel will be."""
+    """All that decides what a kernel will be. ``profile``: of AutoFDO."""
 
     spec: GitSpec
     prepared: Prepared
     architecture: Architecture
     toolchain: Toolchain
     requested: Requested
+    profile: Path | None = None
 
     @staticmethod
     def of(spec: GitSpec) -> "BuildJob":
@@ -57,7 +61,13 @@ class BuildJob:
     def _how(self, config: str) -> tuple[str, ...]:
         tools = self.toolchain
         versions = (tools.version, tools.digest, *tools.others)
-        return config, *versions, self.architecture.arch
+        profile = [self.profile.name] if self.profile else []
+        return config, *versions, self.architecture.arch, *profile
+
+    @property
+    def variables(self) -> list[str]:
+        """Variables that make is given."""
+        return [f"CLANG_AUTOFDO_PROFILE={self.profile}"] if self.profile else []
 
     def toggled(self, settings: Iterable[str]) -> "BuildJob":
         """The same with more ``settings``, which replace those of the same options. Raises
@@ -85,6 +95,7 @@ class BuildJob:
             settings=list(self.spec.settings),
             compiler=self.toolchain.version,
             arch=self.architecture.arch,
+            options=code_options.words(self.spec.compiler, dict(self.spec.code)),
         )
 
     @property
@@ -93,7 +104,8 @@ class BuildJob:
         changes = "".join(map(str, self.spec.changes))
         changes += "".join(f" {one}" for one in self.spec.settings)
         dirty = " with uncommitted changes" if self.prepared.dirty else ""
-        return f"{self.prepared.described}{changes}{dirty} with {self.toolchain.version}"
+        code = "".join(f", {word}" for word in code_options.words("", dict(self.spec.code)))
+        return f"{self.prepared.described}{changes}{dirty} with {self.toolchain.version}{code}"
 
 
 def _job(spec: GitSpec, prepared: Prepared) -> BuildJob:
@@ -105,7 +117,18 @@ def _job(spec: GitSpec, prepared: Prepared) -> BuildJob:
     else:
         requested = configs.requested(spec.config, architecture)
     requested = requested.having(spec.settings)
-    return BuildJob(spec, prepared, architecture, toolchain, requested)
+    if not spec.code:
+        return BuildJob(spec, prepared, architecture, toolchain, requested)
+    given = dict(spec.code)
+    code_options.refuse_compiler(str(spec), given, toolchain.version)
+    for lacking in code_options.lacking(given, {}):
+        names = lacking.rpartition("(")[2].rstrip(")").replace("CONFIG_", "").split(" or ")
+        words = ("grep", "-q", "-E", f"^config ({'|'.join(names)})$", prepared.tree)
+        if prepared.git.succeeds(*words, "--", "arch/Kconfig", "init/Kconfig") is None:
+            raise InputError(f"{spec}: {prepared.described} has no option for {lacking}")
+    text = requested.text + code_options.config_of(given)
+    profile = code_options.profile(given)
+    return BuildJob(spec, prepared, architecture, toolchain, replace(requested, text=text), profile)
 
 
 def image_of(architecture: Architecture) -> str:
