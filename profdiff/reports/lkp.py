@@ -16,6 +16,7 @@ KINDS: Mapping[Kind, str] = {
     "instructions": "more or other instructions",
     "lock": "a contended lock or atomic",
     "lines": "cache lines: data layout, false sharing, or an atomic",
+    "layout": "layout of code",
     "waiting": "waiting, wake-ups, interrupts or frequency",
     "mixed": "mixed",
     "unknown": "not known",
@@ -33,8 +34,10 @@ def render_text(document: LkpDocument, *, width: int) -> str:
     for paragraph in _numbers(first):
         lines += ["", *_wrapped(paragraph, width)]
     for number, judgement in enumerate(first.kinds):
-        lines += ["", *_wrapped(_judged(judgement, likeliest=not number), width)]
-        lines += [_row(first, name) for name in judgement.metrics]
+        shown = document.tests[judgement.test]
+        where = f" These are rows of {_name(shown)}'s table." if judgement.test else ""
+        lines += ["", *_wrapped(_judged(judgement, likeliest=not number) + where, width)]
+        lines += [_row(shown, name) for name in judgement.metrics]
     lines += ["", *_answer(first, width)]
     for other in others:
         lines += ["", *_wrapped(f"Also {_brief(other)}", width)]

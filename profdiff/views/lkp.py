@@ -2,6 +2,7 @@
 explains it.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from profdiff import __version__
@@ -69,10 +70,12 @@ class Share(Record, frozen=True):
 
 
 class Judgement(Record, frozen=True):
-    """A kind that rows speak for; ``metrics``: these rows."""
+    """A kind that rows speak for; ``metrics``: these rows, of the test with the number ``test``,
+    which is another one where this one's table does not tell."""
 
     kind: kinds.Kind
     why: str
+    test: int
     metrics: list[str]
 
 
@@ -134,13 +137,15 @@ def build(report: Report, message_id: str, subject: str, repository: str) -> Lkp
         commit_subject=report.subject,
         tree=report.tree,
         machine=report.machine,
-        tests=[_test(report, case, repository) for case in report.cases],
+        tests=[
+            _test(report, case, judged, repository)
+            for case, judged in zip(report.cases, kinds.judged(report), strict=True)
+        ],
     )
 
 
-def _test(report: Report, case: Case, repository: str) -> Test:
+def _test(report: Report, case: Case, judged: Sequence[kinds.Judgement], repository: str) -> Test:
     slow = Slowdown.of(case)
-    judged = kinds.judged(case, slow)
     return Test(
         parameters={**case.table.parameters},
         kernels=[_kernel(case, column) for column in range(len(case.table.heads))],
@@ -155,7 +160,9 @@ def _test(report: Report, case: Case, repository: str) -> Test:
         unprinted=slow.within_unprinted,
         another_op=judged[0].another_op,
         kinds=[
-            Judgement(kind=one.kind, why=one.why, metrics=[row.metric for row in one.rows])
+            Judgement(
+                kind=one.kind, why=one.why, test=one.case, metrics=[row.metric for row in one.rows]
+            )
             for one in judged
         ],
         answer=answer(report, case, judged[0].kind, repository),

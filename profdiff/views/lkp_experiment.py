@@ -90,6 +90,13 @@ _QUESTIONS: Mapping[Kind, Question] = {
         1,
         ["profdiff report --sharing", "profdiff report --layout"],
     ),
+    "layout": Question(
+        f"{_EXACT}: if they are the same, the difference is where code lies, which no count shows",
+        ["exact"],
+        False,
+        1,
+        ["profdiff report"],
+    ),
     "waiting": Question(
         "how many context switches, wake-ups and interprocessor interrupts an op takes; neither "
         "how long they take nor the frequency",

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from profdiff.evidence.lkp.kinds import Kind, judged
 from profdiff.evidence.lkp.report import Report
-from profdiff.evidence.lkp.slowdown import Slowdown
 from profdiff.mail.thread import ReceivedMail
 
 MAILS = Path(__file__).with_name("mails")
@@ -30,8 +29,7 @@ def read(path: Path) -> Report:
 
 def likeliest(path: Path) -> Kind:
     """Of the first table."""
-    case = read(path).cases[0]
-    return judged(case, Slowdown.of(case))[0].kind
+    return judged(read(path))[0][0].kind
 
 
 def values(name: str, metric: str) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from typing import Literal
 from profdiff.base.errors import InputError
 
 MAX_LINES, MAX_COLUMNS = 100_000, 16
-_MAX_TABLES, _MAX_ROWS = 32, 20_000
+_MAX_TABLES, _MAX_ROWS, _MAX_COMMITS = 32, 20_000, 100
 _LONGEST_LINE, _LONGEST_NAME, _LONGEST_TEXT = 2_000, 300, 200
 _RULE = re.compile(r"-{10,}(?: +-{10,})+ *")
 _NUMBER = r"-?\d{1,20}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?"
@@ -209,6 +209,9 @@ _SUBJECT = re.compile(rf"{_METRIC} +{_CHANGE} +(regression|improvement)")
 # In the box of further tests.
 _BOXED = re.compile(rf"\| testcase: change \| [\w.:-]{{2,100}}: +{_METRIC} +{_CHANGE} +(\w+)")
 _COMMIT = re.compile(r'commit: ([0-9a-f]{10,40})\b(?: \("(.{0,300})"\))?')
+# As subjects have it: "[mm] 8d59d2214c: vm-scalability.throughput -36.6% regression".
+_SHORT = re.compile(r"\b([0-9a-f]{10,40}):")
+_HASH = re.compile(r"[0-9a-f]{10,40}")
 _URL = re.compile(r"(?:url: )?(https?://[\w./~:@%+-]{5,300})(?: [\w./-]+)?")
 _MACHINE = re.compile(r"(?:on )?test machine: (.{1,200})")
 _SHORTEST = 10
@@ -250,7 +253,7 @@ class Report:
                 "it has no table of the 0-day robot's, in which heads of commits stand above a "
                 "rule and rows of metrics: give the robot's own mail, whole"
             )
-        commit, told = _commit(lines)
+        commit, told = _commit(subject, lines, found)
         changes = list(_changes(subject, lines))
         cases = [_case(table, commit, changes, number) for number, table in enumerate(found)]
         # What somebody cites in front of it is not the table that the mail is about.
@@ -259,11 +262,22 @@ class Report:
         return Report(commit, told, _first(_URL, lines), _first(_MACHINE, lines), cases)
 
 
-def _commit(lines: Sequence[str]) -> tuple[str, str]:
-    for line in lines:
-        if (found := _COMMIT.match(line)) is not None:
-            return found[1], _printable(found[2] or "")
-    return "", ""
+def _commit(subject: str, lines: Sequence[str], found: Sequence[Table]) -> tuple[str, str]:
+    """The one that the subject names, or a table's last column has: prose may cite others first."""
+    told = [(line[1], _printable(line[2] or "")) for line in map(_COMMIT.match, lines) if line]
+    del told[_MAX_COMMITS:]
+    subjects = [one[1] for one in [_SHORT.search(" ".join(subject.split()))] if one]
+    heads = [head for table in found for head in table.heads[:0:-1] if _HASH.fullmatch(head)]
+    for known in (*subjects, *heads):
+        for commit, about in told:
+            length = min(len(known), len(commit))
+            if known[:length] == commit[:length]:
+                return commit, about
+    if told and not subjects and not heads:
+        return told[0]
+    # A reply names it in its subject alone, shorter than the table does.
+    longer = [head for head in heads for short in subjects if head.startswith(short)]
+    return (*longer, *subjects, "")[0], ""
 
 
 def _changes(subject: str, lines: Sequence[str]) -> Iterator[tuple[str, Word]]:

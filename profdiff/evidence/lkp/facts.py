@@ -1,0 +1,162 @@
+"""What rules look at in a table of the 0-day robot's: profiles, processors and rates, of the faster
+and of the slower kernel."""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from profdiff.evidence.lkp.report import Case, Row
+from profdiff.evidence.lkp.slowdown import Slowdown
+
+_SHOWN = 4
+_PROFILE = re.compile(r"perf-profile\.(self|children|calltrace)\.[\w-]+\.(.+)")
+_OF_THE_JOB = ".time.percent_of_cpu_this_job_got"
+# Idle time of all processors, and with it what waits for disks.
+_IDLE = (
+    ("mpstat.cpu.all.idle%", "mpstat.cpu.all.iowait%"),
+    ("iostat.cpu.idle", "iostat.cpu.iowait"),
+    ("vmstat.cpu.id", "vmstat.cpu.wa"),
+)
+_TASKS = re.compile(r"(\d{1,9})(%?)t?")
+
+
+class Profile(NamedTuple):
+    """Functions' rows, by how much they moved, and the points of the faster kernel's cycles per
+    op that all grew by."""
+
+    rows: list[Row]
+    grew: float
+
+
+class Processors(NamedTuple):
+    """How many a job keeps busy on the faster and on the slower kernel, in any unit."""
+
+    before: float
+    after: float
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Where the reported kernel is the faster one, it is the one *after*, so that rules are of what
+    makes a kernel slow. ``threads``: the machine's, None where the mail does not tell."""
+
+    case: Case
+    slowdown: Slowdown
+    threads: int | None
+
+    @property
+    def reversed(self) -> bool:
+        return self.slowdown.time is not None and self.slowdown.time.value < 1
+
+    @property
+    def kernels(self) -> tuple[str, str, bool]:
+        """Which are compared, and whether the later one is the faster."""
+        heads = self.case.table.heads
+        return heads[0], heads[self.case.column], self.reversed
+
+    @property
+    def time(self) -> float | None:
+        """Of the slower kernel, as a multiple of the faster one's; None where it did not change."""
+        time = self.slowdown.time
+        if time is None or time.value == 1:
+            return None
+        return max(time.value, 1 / time.value)
+
+    def sides(self, row: Row) -> tuple[float, float]:
+        """The values of the faster and of the slower kernel."""
+        base, other = row.means[0].value, row.means[self.case.column].value
+        return (other, base) if self.reversed else (base, other)
+
+    def grew(self, row: Row) -> float:
+        before, after = self.sides(row)
+        return after - before
+
+    def times(self, row: Row) -> float:
+        """The slower kernel's value as a multiple of the other's; 1 where one is nothing."""
+        before, after = self.sides(row)
+        return after / before if before > 0 and after > 0 else 1
+
+    def rows(self, *names: str) -> Iterator[Row]:
+        for name in names:
+            if (row := self.case.row(name)) is not None:
+                yield row
+
+    @property
+    def cycles(self) -> float:
+        """Cycles of an op on the slower kernel, as a multiple of the faster one's; 1 where they are
+        not known."""
+        slow = self.slowdown
+        if slow.instructions is None or slow.cpi is None:
+            return 1
+        value = slow.instructions.value * slow.cpi.value
+        return 1 / value if self.reversed else value
+
+    def cost(self, row: Row) -> float:
+        """By how many points of the faster kernel's cycles per op a row of the profile grew: a
+        function whose share fell can cost more, where an op costs more."""
+        before, after = self.sides(row)
+        return after * self.cycles - before
+
+    @property
+    def profiled(self) -> bool:
+        return any(_PROFILE.fullmatch(name) for name in self.case.table.rows)
+
+    def own(self) -> Iterator[tuple[Row, str]]:
+        """Rows of what functions execute themselves, and the functions."""
+        for row in self.case.table.rows.values():
+            if (named := _PROFILE.fullmatch(row.metric)) and named[1] == "self":
+                yield row, named[2]
+
+    def profile(self, family: re.Pattern[str]) -> Profile:
+        """What a family of functions has of the cycles: their own shares, or that with what they
+        call, or that of the call chains that end in them, whichever shows most: a row that did not
+        change is not in the table."""
+        found: dict[str, list[tuple[Row, list[str]]]] = {
+            "self": [],
+            "children": [],
+            "calltrace": [],
+        }
+        for row in self.case.table.rows.values():
+            if (named := _PROFILE.fullmatch(row.metric)) is not None:
+                chain = named[2].split(".") if named[1] == "calltrace" else [named[2]]
+                if family.fullmatch(chain[0]):
+                    found[named[1]].append((row, chain))
+        # A chain's share has that of what its function calls.
+        callers = {chain[1] for _, chain in found["calltrace"] if len(chain) > 1}
+        ended = [one for one in found["calltrace"] if one[1][0] not in callers]
+        children = sorted(found["children"], key=lambda one: -self.sides(one[0])[1])[:1]
+        every = [[row for row, _ in one] for one in (found["self"], children, ended)]
+        most = max(every, key=lambda rows: math.fsum(self.sides(row)[1] for row in rows))
+        ordered = sorted(most, key=lambda row: (-abs(self.cost(row)), -max(self.sides(row))))
+        return Profile(ordered[:_SHOWN], math.fsum(map(self.cost, most)))
+
+    @property
+    def processors(self) -> Processors | None:
+        """Those of the job, or all that are not idle; None where the table does not tell."""
+        for row in self.case.table.rows.values():
+            if row.metric.endswith(_OF_THE_JOB):
+                return Processors(*self.sides(row), [row])
+        for idle, disk in _IDLE:
+            if rows := [*self.rows(idle)]:
+                rows += self.rows(disk)
+                unused = [math.fsum(values) for values in zip(*map(self.sides, rows), strict=True)]
+                return Processors(100 - unused[0], 100 - unused[1], rows)
+        return None
+
+    @property
+    def part(self) -> float | None:
+        """The part of the machine that the job uses on the faster kernel; None where the mail does
+        not tell."""
+        told = self.case.table.parameters
+        tasks = _TASKS.fullmatch(told.get("nr_task") or told.get("nr_threads") or "")
+        if tasks and tasks[2]:
+            return int(tasks[1]) / 100
+        if self.threads is None:
+            return None
+        for row in self.case.table.rows.values():
+            if row.metric.endswith(_OF_THE_JOB):
+                return self.sides(row)[0] / 100 / self.threads
+        return int(tasks[1]) / self.threads if tasks else None
