@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from profdiff.base import units
 from profdiff.base.errors import InputError
+from profdiff.evidence.lkp.facts import SMALL
 from profdiff.evidence.lkp.kinds import Kind
 from profdiff.views.lkp import Judgement, LkpDocument, Metric, Test
 from profdiff.views.results import time_split
@@ -15,7 +16,7 @@ from profdiff.views.results import time_split
 KINDS: Mapping[Kind, str] = {
     "instructions": "more or other instructions",
     "lock": "a contended lock or atomic",
-    "lines": "cache lines: data layout, false sharing, or an atomic",
+    "lines": "cache lines: misses, data layout, false sharing, or an atomic",
     "layout": "layout of code",
     "waiting": "waiting, wake-ups, interrupts or frequency",
     "mixed": "mixed",
@@ -97,6 +98,11 @@ def _numbers(test: Test) -> Iterator[str]:
             f"cycle {time_split.part(share.rest)}: waiting, idle processors, or the frequency."
         )
     yield f"It is another op on each kernel: {sentence}" if test.another_op else sentence
+    if test.machine_part is not None and test.machine_part < SMALL:
+        yield (
+            f"The test keeps {test.machine_part:.1%} of the machine's processors busy: "
+            "instructions and cycles are the whole machine's, and may not be the test's."
+        )
 
 
 def _changed(test: Test) -> str:

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from profdiff.evidence.lkp.facts import Facts
 from profdiff.evidence.lkp.kinds import Kind, judged
 from profdiff.evidence.lkp.report import Report
 from profdiff.mail.thread import ReceivedMail
@@ -29,7 +30,7 @@ def read(path: Path) -> Report:
 
 def likeliest(path: Path) -> Kind:
     """Of the first table."""
-    return judged(read(path))[0][0].kind
+    return judged(Facts.of(read(path)))[0][0].kind
 
 
 def values(name: str, metric: str) -> tuple[float, float]:

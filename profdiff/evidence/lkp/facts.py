@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from profdiff.evidence.lkp.report import Case, Row
+from profdiff.evidence.lkp.report import Case, Report, Row
 from profdiff.evidence.lkp.slowdown import Slowdown
 
+# A part of the machine so small that what the machine executes is not what the job does.
+SMALL = 0.25
 _SHOWN = 4
+_THREADS = re.compile(r"\b(\d{1,6}) threads\b")
 _PROFILE = re.compile(r"perf-profile\.(self|children|calltrace)\.[\w-]+\.(.+)")
 _OF_THE_JOB = ".time.percent_of_cpu_this_job_got"
 # Idle time of all processors, and with it what waits for disks.
@@ -46,6 +49,15 @@ class Facts:
     case: Case
     slowdown: Slowdown
     threads: int | None
+
+    @staticmethod
+    def of(report: Report) -> "list[Facts]":
+        """Of each case."""
+        threads = _THREADS.search(report.machine)
+        return [
+            Facts(case, Slowdown.of(case), int(threads[1]) or None if threads else None)
+            for case in report.cases
+        ]
 
     @property
     def reversed(self) -> bool:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from profdiff.evidence.lkp.facts import Facts
-from profdiff.evidence.lkp.report import Report, Row
+from profdiff.evidence.lkp.facts import SMALL, Facts
+from profdiff.evidence.lkp.report import Row
 from profdiff.evidence.lkp.slowdown import Slowdown
 
 Kind = Literal["instructions", "lock", "lines", "layout", "waiting", "mixed", "unknown"]
@@ -27,9 +27,8 @@ _POINTS, _IPI_POINTS, _MOVED_POINTS = 5, 3, 3
 _EXECUTED = 0.5
 # Points by which time spent waiting for disks must grow, and as a part of what it was.
 _IO_POINTS, _IO_ROSE = 1, 1.25
-# The job's processors: from what part of the machine its instructions are the job's; from what
-# change on tasks are said to wait.
-_MOST, _FEWER = 0.25, 1.1
+# From what change of the processors that a job keeps busy its tasks are said to wait.
+_FEWER = 1.1
 # A rate that should fall with the operations, and rose by so much.
 _ROSE, _HITM = 1.1, 1.1
 # The largest change that the layout of code makes; by how much misses of code's own caches rise.
@@ -86,14 +85,9 @@ class Rule(NamedTuple):
     firm: bool = False
 
 
-def judged(report: Report) -> list[list[Judgement]]:
-    """Of each case the likeliest kind first, then other kinds for which rows speak; at least one
-    each."""
-    threads = re.search(r"\b(\d{1,6}) threads\b", report.machine)
-    facts = [
-        Facts(case, Slowdown.of(case), int(threads[1]) if threads else None)
-        for case in report.cases
-    ]
+def judged(facts: Sequence[Facts]) -> list[list[Judgement]]:
+    """Of each case of a report the likeliest kind first, then other kinds for which rows speak; at
+    least one each."""
     own = [_judged(one, number) for number, one in enumerate(facts)]
     return [_informed(number, facts, own) for number in range(len(facts))]
 
@@ -224,7 +218,7 @@ def _more(facts: Facts) -> Sequence[Row]:
     parts, used = facts.slowdown.parts, facts.part
     if parts is None or parts.instructions <= _HALF:
         return []
-    small = used is not None and used < _MOST
+    small = used is not None and used < SMALL
     return [] if small and parts.instructions < 1 else _of_ops(facts)
 
 
@@ -290,9 +284,9 @@ RULES: Sequence[Rule] = (
     ),
     Rule(
         "lock",
-        "what waits for locks, or changes one counter atomically, takes five points more of the "
-        "cycles of an op, and more than all else that became costlier; what waits executes "
-        "instructions, which count among those of an op",
+        "what waits for locks, or changes one counter atomically, costs five points more of the "
+        "cycles of an op, and more than all else that became costlier; what they execute while "
+        "they wait counts among the instructions",
         _locks,
     ),
     Rule(
@@ -327,8 +321,7 @@ RULES: Sequence[Rule] = (
     Rule(
         "lines",
         "instructions take longer, and cache lines change hands more often, or functions that both "
-        "kernels execute became costlier: data layout, false sharing, cache misses, or an atomic "
-        "without a slow path",
+        "kernels execute became costlier",
         _lines,
     ),
     Rule(
