@@ -214,7 +214,7 @@ def mail(
     told = _Told.of(recording, at)
     bisection = told.session.manifest.bisection
     if regzbot_introduced:
-        commands.append(_introduced(bisection, recording))
+        commands.insert(0, _introduced(bisection, recording))
     if (culprit := fixes(bisection)) and not given["fixes"]:
         given["fixes"] = [culprit]
     asked = [(name, given.get(name.lower().replace("-", "_"), ())) for name in recipients.NAMES]
