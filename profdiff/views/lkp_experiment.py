@@ -72,6 +72,10 @@ _QUESTIONS: Mapping[Kind, Question] = {
 }
 
 
+# What shows where several do the same at the same time.
+_BESIDE: Sequence[Kind] = ("lock", "lines", "waiting")
+
+
 class Experiment(Record, frozen=True):
     """``options``: by their names in an experiment file (docs/experiments.md); ``suite`` and
     ``cell``: of a recording that is of the built-in suite, "" elsewhere; ``command``: the words of
@@ -97,13 +101,18 @@ def answer(report: Report, case: Case, kind: Kind, repository: str) -> Answer:
     """For the likeliest kind of a case; ``repository``: where the user's Linux lies."""
     revisions = [revision(report, case, column) for column in (0, case.column)]
     found = workload(case)
-    question = _QUESTIONS["instructions" if found and found.cell else kind]
-    notes = list(_notes(report, case, found, kind))
+    question = _QUESTIONS[kind]
+    alone = ""
+    if found and found.cell and kind in _BESIDE and not found.cell.startswith("pingpong/"):
+        # A cell runs by itself: it shows neither contention nor waiting.
+        alone, found = found.cell, None
+    notes = list(_notes(report, case, found))
     if found is None or None in revisions:
         told = case.table.parameters
         name = " ".join(told[key] for key in ("testcase", "test") if told.get(key))
         if found is None:
-            notes.insert(0, f"profdiff has no workload for {name or 'this test'}")
+            near = f"; the suite's {alone} makes such calls, by themselves" if alone else ""
+            notes.insert(0, f"profdiff has no workload for {name or 'this test'}{near}")
         else:
             notes.insert(0, "the table names a kernel that only the robot has")
         return Answer(answer=question.answer, experiment=None, then=[], notes=notes)
@@ -158,10 +167,8 @@ def revision(report: Report, case: Case, column: int) -> str | None:
     return next((name for name in names if _TAG.fullmatch(name)), None)
 
 
-def _notes(report: Report, case: Case, found: Workload | None, kind: Kind) -> list[str]:
+def _notes(report: Report, case: Case, found: Workload | None) -> list[str]:
     notes = [found.note] if found else []
-    if found and found.cell and kind != "instructions":
-        notes.append("a cell runs by itself: it shows neither contention nor waiting")
     if found and (others := [*left_out(case, found)]):
         notes.append(f"the robot's test had {', '.join(others)}, which this recording has not")
     if any(name in report.tree for name in _OWN_TREES):

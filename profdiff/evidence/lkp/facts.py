@@ -26,15 +26,16 @@ _TASKS = re.compile(r"(\d{1,9})(%?)t?")
 
 
 class Profile(NamedTuple):
-    """Functions' rows, by how much they moved, and the points of the faster kernel's cycles per
-    op that all grew by."""
+    """Rows of the functions that cost more, the most first, and the points of the faster kernel's
+    cycles per op that all grew by."""
 
     rows: list[Row]
     grew: float
 
 
 class Processors(NamedTuple):
-    """How many a job keeps busy on the faster and on the slower kernel, in any unit."""
+    """How many are busy on the faster and on the slower kernel: the job's in processors, those of
+    the machine in percent."""
 
     before: float
     after: float
@@ -98,13 +99,14 @@ class Facts:
 
     @property
     def cycles(self) -> float:
-        """Cycles of an op on the slower kernel, as a multiple of the faster one's; 1 where they are
-        not known."""
+        """Cycles of an op on the slower kernel, as a multiple of the faster one's: by instructions
+        and what each takes, else by time and the processors that are busy meanwhile."""
         slow = self.slowdown
-        if slow.instructions is None or slow.cpi is None:
-            return 1
-        value = slow.instructions.value * slow.cpi.value
-        return 1 / value if self.reversed else value
+        if slow.instructions is not None and slow.cpi is not None:
+            value = slow.instructions.value * slow.cpi.value
+            return 1 / value if self.reversed else value
+        used, time = self.processors, self.time or 1
+        return time * used.after / used.before if used and used.before > 0 else time
 
     def cost(self, row: Row) -> float:
         """By how many points of the faster kernel's cycles per op a row of the profile grew: a
@@ -122,10 +124,10 @@ class Facts:
             if (named := _PROFILE.fullmatch(row.metric)) and named[1] == "self":
                 yield row, named[2]
 
-    def profile(self, family: re.Pattern[str]) -> Profile:
+    def profile(self, family: re.Pattern[str], *kinds: str) -> Profile:
         """What a family of functions has of the cycles: their own shares, or that with what they
-        call, or that of the call chains that end in them, whichever shows most: a row that did not
-        change is not in the table."""
+        call, or that of the call chains that end in them, whichever of ``kinds`` (all) shows most:
+        a row that did not change is not in the table."""
         found: dict[str, list[tuple[Row, list[str]]]] = {
             "self": [],
             "children": [],
@@ -134,7 +136,7 @@ class Facts:
         for row in self.case.table.rows.values():
             if (named := _PROFILE.fullmatch(row.metric)) is not None:
                 chain = named[2].split(".") if named[1] == "calltrace" else [named[2]]
-                if family.fullmatch(chain[0]):
+                if family.fullmatch(chain[0]) and (not kinds or named[1] in kinds):
                     found[named[1]].append((row, chain))
         # A chain's share has that of what its function calls.
         callers = {chain[1] for _, chain in found["calltrace"] if len(chain) > 1}
@@ -142,15 +144,23 @@ class Facts:
         children = sorted(found["children"], key=lambda one: -self.sides(one[0])[1])[:1]
         every = [[row for row, _ in one] for one in (found["self"], children, ended)]
         most = max(every, key=lambda rows: math.fsum(self.sides(row)[1] for row in rows))
-        ordered = sorted(most, key=lambda row: (-abs(self.cost(row)), -max(self.sides(row))))
+        ordered = sorted((row for row in most if self.cost(row) > 0), key=self.cost, reverse=True)
         return Profile(ordered[:_SHOWN], math.fsum(map(self.cost, most)))
+
+    @property
+    def of_the_job(self) -> Processors | None:
+        """As the test's own row has them; None where it has none."""
+        for row in self.case.table.rows.values():
+            if row.metric.endswith(_OF_THE_JOB):
+                before, after = self.sides(row)
+                return Processors(before / 100, after / 100, [row])
+        return None
 
     @property
     def processors(self) -> Processors | None:
         """Those of the job, or all that are not idle; None where the table does not tell."""
-        for row in self.case.table.rows.values():
-            if row.metric.endswith(_OF_THE_JOB):
-                return Processors(*self.sides(row), [row])
+        if (found := self.of_the_job) is not None:
+            return found
         for idle, disk in _IDLE:
             if rows := [*self.rows(idle)]:
                 rows += self.rows(disk)
@@ -162,13 +172,10 @@ class Facts:
     def part(self) -> float | None:
         """The part of the machine that the job uses on the faster kernel; None where the mail does
         not tell."""
-        told = self.case.table.parameters
+        told, used = self.case.table.parameters, self.of_the_job
+        if used is not None and self.threads:
+            return used.before / self.threads
         tasks = _TASKS.fullmatch(told.get("nr_task") or told.get("nr_threads") or "")
         if tasks and tasks[2]:
             return int(tasks[1]) / 100
-        if self.threads is None:
-            return None
-        for row in self.case.table.rows.values():
-            if row.metric.endswith(_OF_THE_JOB):
-                return self.sides(row)[0] / 100 / self.threads
-        return int(tasks[1]) / self.threads if tasks else None
+        return int(tasks[1]) / self.threads if tasks and self.threads else None

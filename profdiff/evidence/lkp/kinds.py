@@ -13,7 +13,6 @@ from typing import Literal, NamedTuple
 
 from profdiff.evidence.lkp.facts import SMALL, Facts
 from profdiff.evidence.lkp.report import Row
-from profdiff.evidence.lkp.slowdown import Slowdown
 
 Kind = Literal["instructions", "lock", "lines", "layout", "waiting", "mixed", "unknown"]
 
@@ -27,8 +26,11 @@ _POINTS, _IPI_POINTS, _MOVED_POINTS = 5, 3, 3
 _EXECUTED = 0.5
 # Points by which time spent waiting for disks must grow, and as a part of what it was.
 _IO_POINTS, _IO_ROSE = 1, 1.25
-# From what change of the processors that a job keeps busy its tasks are said to wait.
-_FEWER = 1.1
+# From what change of the processors that a job keeps busy its tasks are said to wait; and below how
+# many they wait for most of the time.
+_FEWER, _ONE = 1.1, 0.5
+# How many more instructions than time has an op, if those of a small part of the machine count.
+_SURE = 1.25
 # A rate that should fall with the operations, and rose by so much.
 _ROSE, _HITM = 1.1, 1.1
 # The largest change that the layout of code makes; by how much misses of code's own caches rise.
@@ -38,13 +40,14 @@ _SHOWN = 4
 _UNTOLD = ("mixed", "unknown")
 
 _WAITERS = re.compile(
-    r"(?:native_|pv_|__pv_)?queued_(?:spin|read|write)_lock_slowpath|osq_lock|rwsem_\w*(?:slowpath|"
+    r"(?:native_|pv_|__pv_|__cna_)?queued_(?:spin|read|write)_lock_slowpath|osq_lock|rwsem_\w*(?:slowpath|"
     r"spin\w*)|mutex_spin_on_owner|__mutex_lock(?:\.\w+)*|rt_mutex_\w*|rtlock_\w*|mcs_spin\w*|"
     r"spin_wait\w*"
 )
 # What does little else than one atomic instruction on a word that many share.
 _ATOMICS = re.compile(
-    r"page_counter_\w+|propagate_protected_usage|lockref_\w+|(?:inc|dec)_rlimit_\w*ucounts"
+    r"page_counter_\w+|propagate_protected_usage|lockref_\w+|(?:inc|dec)_rlimit_\w*ucounts|"
+    r"_raw_(?:read|write)_lock\w*|(?:down|up)_(?:read|write)(?:_trylock|_killable)?"
 )
 _IPIS = re.compile(
     r"(?:__)?(?:flush_)?smp_call_function\w*|generic_smp_call_function\w*|llist_add_batch|"
@@ -54,7 +57,12 @@ _IPIS = re.compile(
 _SLEEPS = re.compile(r"intel_idle\w*|poll_idle|acpi_\w*halt\w*|mwait_idle\w*|cpuidle\w*|io_idle\w*")
 _IO = ("mpstat.cpu.all.iowait%", "iostat.cpu.iowait", "vmstat.cpu.wa")
 _RATES = ("vmstat.system.cs", "vmstat.system.in", "perf-stat.ps.context-switches")
-_MOVED = ("perf-c2c.HITM.total", "perf-c2c.HITM.remote")
+_MOVED = (
+    "perf-c2c.HITM.total",
+    "perf-c2c.HITM.remote",
+    "perf-stat.overall.MPKI",
+    "perf-stat.i.MPKI",
+)
 _OF_CODE = re.compile(
     r"perf-stat\.(?:overall|i|ps)\.(?:branch-misses|branch-miss-rate%|iTLB-load-misses|"
     r"iTLB-load-miss-rate%|L1-icache-load-misses)"
@@ -104,7 +112,7 @@ def _judged(facts: Facts, number: int) -> list[Judgement]:
         # Who waits for a lock executes instructions, and they take long.
         found.pop("instructions", None)
         found.pop("lines", None)
-    return list(found.values()) or [_unknown(facts.slowdown, number)]
+    return list(found.values()) or [_unknown(facts, number)]
 
 
 def _informed(
@@ -128,18 +136,21 @@ def _informed(
     return found
 
 
-def _unknown(slowdown: Slowdown, number: int) -> Judgement:
-    parts = slowdown.parts
+def _unknown(facts: Facts, number: int) -> Judgement:
+    parts = facts.slowdown.parts
     if parts is not None and parts.cost is not None and parts.rest is not None:
         if max(parts.instructions, parts.cost, parts.rest) <= _HALF:
             why = "instructions, their cost and the rest have no half of the change each"
             return Judgement("mixed", why, [], number)
-        if parts.cost > _HALF:
+        if costlier := _costlier(facts):
+            why = "these functions cost more, and no row tells why"
+            return Judgement("unknown", why, costlier[:_SHOWN], number)
+        if cpi := _dear(facts):
             return Judgement(
                 "unknown",
                 "each instruction takes longer, and no row tells why: cache lines, branches and "
                 "the layout of code all can",
-                [*slowdown.cpi.rows] if slowdown.cpi else [],
+                cpi,
                 number,
             )
     return Judgement("unknown", "no row tells", [], number)
@@ -154,11 +165,16 @@ def _disk(facts: Facts) -> Sequence[Row]:
 
 
 def _locks(facts: Facts) -> Sequence[Row]:
-    waiters, atomics = facts.profile(_WAITERS), facts.profile(_ATOMICS)
+    # What a call of such a function waits for is in its callers' and children's rows.
+    waiters, atomics = facts.profile(_WAITERS), facts.profile(_ATOMICS, "self")
     grown = [one for one in (waiters, atomics) if one.grew > 0]
     most = math.fsum(one.grew for one in grown)
     others = math.fsum(map(facts.cost, _costlier(facts)))
-    if most < _POINTS or most < others:
+    used, parts = facts.of_the_job, facts.slowdown.parts
+    if most < _POINTS or most < others or (used and max(used[:2]) < _ONE):
+        # What a machine does while the test uses none of its processors is not the test's.
+        return []
+    if parts and parts.instructions > _HALF and most < _HALF * 100 * (facts.cycles - 1):
         return []
     return [row for one in sorted(grown, key=lambda one: -one.grew) for row in one.rows]
 
@@ -171,10 +187,24 @@ def _another_test(facts: Facts) -> Sequence[Row]:
 def _fewer(facts: Facts) -> Sequence[Row]:
     """Tasks are off their processors, if that is more than half of the longer time."""
     used, time = facts.processors, facts.time
-    if used is None or time is None or not (used.before > 0 and used.after > 0):
+    if used is None or not (used.before > 0 and used.after > 0):
         return []
     fewer = used.before / used.after
+    if time is None:
+        # A test that did nothing any more has no time of an op.
+        stopped = facts.slowdown.row and min(facts.sides(facts.slowdown.row)) == 0
+        return used.rows if stopped and fewer >= _ANOTHER else []
     return used.rows if fewer >= _FEWER and math.log(fewer) > _HALF * math.log(time) else []
+
+
+def _waits(facts: Facts) -> Sequence[Row]:
+    """The test waits for most of the time, on each kernel, and what it executes more of an op is
+    less than half of what an op takes longer."""
+    used, time = facts.of_the_job, facts.time
+    if used is None or time is None or max(used[:2]) >= _ONE:
+        return []
+    executes = used.after * time - used.before
+    return used.rows if executes <= _HALF * (time - 1) else []
 
 
 def _another(facts: Facts) -> Sequence[Row]:
@@ -219,7 +249,7 @@ def _more(facts: Facts) -> Sequence[Row]:
     if parts is None or parts.instructions <= _HALF:
         return []
     small = used is not None and used < SMALL
-    return [] if small and parts.instructions < 1 else _of_ops(facts)
+    return [] if small and parts.instructions < _SURE else _of_ops(facts)
 
 
 def _ipis(facts: Facts) -> Sequence[Row]:
@@ -242,7 +272,9 @@ def _dear(facts: Facts) -> Sequence[Row]:
 def _lines(facts: Facts) -> Sequence[Row]:
     moved = [row for row in facts.rows(*_MOVED) if facts.times(row) >= _HITM]
     cpi, costlier = _dear(facts), _costlier(facts)
-    return [*moved, *costlier, *cpi] if cpi and (moved or costlier) else []
+    atomics = [row for row, function in facts.own() if _ATOMICS.fullmatch(function)]
+    shared = [row for row in costlier if row in atomics]
+    return [*moved, *shared, *costlier, *cpi] if cpi and (moved or shared) else []
 
 
 def _costlier(facts: Facts) -> list[Row]:
@@ -283,6 +315,12 @@ RULES: Sequence[Rule] = (
         firm=True,
     ),
     Rule(
+        "waiting",
+        "the test uses less than half a processor on each kernel: it waits for most of the time",
+        _waits,
+        firm=True,
+    ),
+    Rule(
         "lock",
         "what waits for locks, or changes one counter atomically, costs five points more of the "
         "cycles of an op, and more than all else that became costlier; what they execute while "
@@ -320,8 +358,8 @@ RULES: Sequence[Rule] = (
     Rule("waiting", "context switches or interrupts a second rose while ops fell", _switches),
     Rule(
         "lines",
-        "instructions take longer, and cache lines change hands more often, or functions that both "
-        "kernels execute became costlier",
+        "instructions take longer, and processors miss their caches or take lines from each other "
+        "more often, or what changes one counter atomically became costlier",
         _lines,
     ),
     Rule(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from profdiff.base.errors import InputError
 
@@ -201,7 +201,7 @@ def _text(text: str, most: int = _LONGEST_TEXT) -> str:
 Word = Literal["regression", "improvement", ""]
 
 _METRIC = r"([\w.:+/-]{3,200})"
-_CHANGE = r"-?\d{1,20}(?:\.\d{1,20})?%"
+_CHANGE = r"-?(\d{1,20}(?:\.\d{1,20})?)%"
 _TOLD = re.compile(
     rf"noticed an? {_CHANGE} (regression|improvement) of {_METRIC} (?:on:|due to commit:)"
 )
@@ -215,12 +215,15 @@ _HASH = re.compile(r"[0-9a-f]{10,40}")
 _URL = re.compile(r"(?:url: )?(https?://[\w./~:@%+-]{5,300})(?: [\w./-]+)?")
 _MACHINE = re.compile(r"(?:on )?test machine: (.{1,200})")
 _SHORTEST = 10
+# Percentages are printed with one digit behind the point.
+_AS_PRINTED = 0.06
 
 
 @dataclass(frozen=True)
 class Case:
     """A test, and its table. ``metric``: the row that the mail reports, None where it names none
-    that the table has; ``word``: what it calls its change; ``column``: of the reported commit."""
+    that the table has; ``word``: what it calls its change, "" where it does not report this one;
+    ``column``: of the reported commit."""
 
     table: Table
     metric: str | None
@@ -258,7 +261,15 @@ class Report:
         cases = [_case(table, commit, changes, number) for number, table in enumerate(found)]
         # What somebody cites in front of it is not the table that the mail is about.
         cases = [case for case in cases if case.metric] or cases
-        cases.sort(key=lambda case: not changes or case.metric != changes[0][0])
+        if changes:
+            first = changes[0]
+            # Prose may cite the table of another machine in front of the mail's own.
+            cases.sort(
+                key=lambda case: (
+                    case.metric != first.metric,
+                    not first.is_of(case.table, case.column),
+                )
+            )
         return Report(commit, told, _first(_URL, lines), _first(_MACHINE, lines), cases)
 
 
@@ -280,29 +291,45 @@ def _commit(subject: str, lines: Sequence[str], found: Sequence[Table]) -> tuple
     return (*longer, *subjects, "")[0], ""
 
 
-def _changes(subject: str, lines: Sequence[str]) -> Iterator[tuple[str, Word]]:
-    """Metrics that the mail reports, with its word for their change, in its order."""
+class Change(NamedTuple):
+    """What a mail reports of a metric: its word for the change, and the percentage, without its
+    sign, which differs between a mail's subject and its text."""
+
+    metric: str
+    word: Word
+    percent: float
+
+    def is_of(self, table: Table, column: int) -> bool:
+        """Whether the table has this change of the metric, as it is printed."""
+        row = table.rows.get(self.metric)
+        printed = abs(row.changes[column - 1]) if row else math.inf
+        return abs(printed - self.percent) < _AS_PRINTED
+
+
+def _changes(subject: str, lines: Sequence[str]) -> Iterator[Change]:
+    """What the mail reports, in its order."""
     for line in lines:
         if (told := _TOLD.search(line)) is not None:
-            yield told[2], _word(told[1])
+            yield Change(told[3], _word(told[2]), float(told[1]))
         elif (boxed := _BOXED.search(line)) is not None:
-            yield boxed[1], _word(boxed[2])
+            yield Change(boxed[1], _word(boxed[3]), float(boxed[2]))
     if (named := _SUBJECT.search(" ".join(subject.split()))) is not None:
-        yield named[1], _word(named[2])
+        yield Change(named[1], _word(named[3]), float(named[2]))
 
 
 def _word(text: str) -> Word:
     return "regression" if text == "regression" else "improvement" if text[:1] == "i" else ""
 
 
-def _case(table: Table, commit: str, changes: Sequence[tuple[str, Word]], number: int) -> Case:
-    """The metric at the table's own place in the order, where it has it; or else the first one that
-    it has."""
-    order = [*changes[number : number + 1], *changes]
-    for metric, word in order:
-        if metric in table.rows:
-            return Case(table, metric, word, _column(table, commit))
-    return Case(table, _workloads(table), "", _column(table, commit))
+def _case(table: Table, commit: str, changes: Sequence[Change], number: int) -> Case:
+    """The metric whose change the table has as the mail reports it; or else the one at the table's
+    own place in the order, where it has it; or the first one that it has."""
+    column = _column(table, commit)
+    same = [change for change in changes if change.is_of(table, column)]
+    for change in (*same, *changes[number : number + 1], *changes):
+        if change.metric in table.rows:
+            return Case(table, change.metric, change.word if change in same else "", column)
+    return Case(table, _workloads(table), "", column)
 
 
 def _workloads(table: Table) -> str | None:
