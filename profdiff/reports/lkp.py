@@ -11,7 +11,7 @@ from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.evidence.lkp.facts import SMALL
 from profdiff.evidence.lkp.kinds import Kind
-from profdiff.views.lkp import Judgement, LkpDocument, Metric, Test
+from profdiff.views.lkp import Judgement, LkpDocument, Metric, Share, Test
 from profdiff.views.results import time_split
 
 KINDS: Mapping[Kind, str] = {
@@ -107,21 +107,27 @@ def _numbers(test: Test) -> Iterator[str]:
     if not sentence:
         yield f"How much of that instructions explain is not known: {test.doubt}."
         return
-    share = test.share
-    if share is not None and share.cost is not None and share.rest is not None:
-        # Parts that outweigh each other many times explain nothing.
-        if max(map(abs, (share.instructions, share.cost, share.rest))) <= _MOST:
-            cost, rest = time_split.part(share.cost), time_split.part(share.rest)
-            sentence += (
-                f" Cycles per instruction explain {cost} of it, and time per cycle {rest}: "
-                "waiting, idle processors, or the frequency."
-            )
+    sentence += _rest(test.share)
     yield f"It is another op on each kernel: {sentence}" if test.another_op else sentence
     if test.machine_part is not None and test.machine_part < SMALL:
         yield (
             f"The test keeps {test.machine_part:.1%} of the machine's processors busy: "
             "instructions and cycles are the whole machine's, and may not be the test's."
         )
+
+
+def _rest(share: Share | None) -> str:
+    """What else explains it; "" where it is not known, or where parts outweigh each other so many
+    times that they explain nothing."""
+    if share is None or share.cost is None or share.rest is None:
+        return ""
+    if max(map(abs, (share.instructions, share.cost, share.rest))) > _MOST:
+        return ""
+    cost, rest = time_split.part(share.cost), time_split.part(share.rest)
+    return (
+        f" Cycles per instruction explain {cost} of it, and time per cycle {rest}: waiting, idle "
+        "processors, or the frequency."
+    )
 
 
 def _changed(test: Test) -> str:
