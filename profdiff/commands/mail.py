@@ -259,8 +259,19 @@ def mail(
         tell("what maintainers ask of a report ([x]: the session has it); --checklist mails it:")
         for line in told.boxes(wishes):
             tell(f"  {line}")
+    for line in _proposal(told, about, repo, there):
+        tell(line)
     if output != "-":
         tell(_send(output, own if sender else None, there))
+
+
+def _proposal(told: "_Told", kernel: str, repo: Path | None, there: "Recipients") -> list[str]:
+    """Whom the mail may go to besides."""
+    from profdiff.mail.proposal import proposal
+    from profdiff.sources.repository import Repository
+
+    known = {one.key for one in (*there.to, *there.cc)}
+    return proposal(told.findings, kernel, Repository.open(repo) if repo else None, known)
 
 
 @dataclass(frozen=True)
