@@ -234,9 +234,8 @@ def _found(architecture: Architecture, path: Path) -> Qemu:
 
 def _has(qemu: Qemu, flaw: Flaw) -> bool:
     """Whether it has the flaw, or does not tell."""
-    return not _runs(
-        qemu, flaw.firmware, ["-accel", "tcg", "-cpu", qemu.architecture.cpu], _SECONDS
-    )
+    tcg = ["-accel", "tcg", "-cpu", qemu.architecture.cpu]
+    return not _runs(qemu, flaw.firmware, tcg, _SECONDS)
 
 
 def _runs(qemu: Qemu, firmware: Firmware, arguments: Sequence[str], seconds: float) -> bool:
