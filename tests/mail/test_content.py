@@ -326,10 +326,10 @@ def test_attachments_are_whole_or_say_what_is_left_out() -> None:
     ("differs", "said"),
     [
         ({"compilers": {"base": "gcc 12", "new": "gcc 14"}}, "gcc 12 and gcc 14"),
-        ({"config": [("PREEMPT", "n", "y")]}, r"PREEMPT \(n and y\)"),
-        ({"config": [(f"PREEMPT_{n}", "n", "y") for n in range(5)]}, "and 2 more"),
-        ({"config": [("PREEMPT_LAZY", None, "y")]}, ""),
-        ({"config": [("SND", "n", "y")]}, ""),
+        ({"config": [("CONFIG_PREEMPT", "n", "y")]}, r"CONFIG_PREEMPT \(n and y\)"),
+        ({"config": [(f"CONFIG_PREEMPT_{n}", "n", "y") for n in range(5)]}, "and 2 more"),
+        ({"config": [("CONFIG_PREEMPT_LAZY", None, "y")]}, ""),
+        ({"config": [("CONFIG_SND", "n", "y")]}, ""),
         ({"compilers": {"new": "gcc 14"}}, ""),
     ],
 )
