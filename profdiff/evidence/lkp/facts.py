@@ -22,6 +22,7 @@ _IDLE = (
     ("iostat.cpu.idle", "iostat.cpu.iowait"),
     ("vmstat.cpu.id", "vmstat.cpu.wa"),
 )
+_EXECUTING = tuple(f"mpstat.cpu.all.{kind}%" for kind in ("sys", "usr", "soft", "irq"))
 _TASKS = re.compile(r"(\d{1,9})(%?)t?")
 
 
@@ -34,8 +35,7 @@ class Profile(NamedTuple):
 
 
 class Processors(NamedTuple):
-    """How many are busy on the faster and on the slower kernel: the job's in processors, those of
-    the machine in percent."""
+    """How many, or which part of them, are busy on the faster and on the slower kernel."""
 
     before: float
     after: float
@@ -118,6 +118,13 @@ class Facts:
     def profiled(self) -> bool:
         return any(_PROFILE.fullmatch(name) for name in self.case.table.rows)
 
+    def sure(self, row: Row) -> bool:
+        """Whether a row's change is more than its runs deviate."""
+        spreads = [mean.value * (mean.spread or 0) for mean in row.means]
+        return math.hypot(spreads[0], spreads[self.case.column]) < abs(self.grew(row)) or not any(
+            spreads
+        )
+
     def own(self) -> Iterator[tuple[Row, str]]:
         """Rows of what functions execute themselves, and the functions."""
         for row in self.case.table.rows.values():
@@ -149,29 +156,40 @@ class Facts:
 
     @property
     def of_the_job(self) -> Processors | None:
-        """As the test's own row has them; None where it has none."""
+        """As the test's own row has them, or all that the machine keeps busy; None where neither is
+        told."""
         for row in self.case.table.rows.values():
             if row.metric.endswith(_OF_THE_JOB):
                 before, after = self.sides(row)
                 return Processors(before / 100, after / 100, [row])
+        if (busy := self._busy) is None or self.threads is None:
+            return None
+        return Processors(busy.before * self.threads, busy.after * self.threads, busy.rows)
+
+    @property
+    def _busy(self) -> Processors | None:
+        """The part of the machine that is busy. A row that did not change is not in the table, so
+        what is neither idle nor busy is known only where rows say it."""
+        if len([*self.rows(*_EXECUTING[:2])]) == len(_EXECUTING[:2]):
+            rows = [*self.rows(*_EXECUTING)]
+            sums = [math.fsum(values) / 100 for values in zip(*map(self.sides, rows), strict=True)]
+            return Processors(sums[0], sums[1], rows)
+        for idle, disk in _IDLE:
+            if rows := [*self.rows(idle)]:
+                rows += self.rows(disk)
+                sums = [math.fsum(values) for values in zip(*map(self.sides, rows), strict=True)]
+                return Processors(1 - sums[0] / 100, 1 - sums[1] / 100, rows)
         return None
 
     @property
     def processors(self) -> Processors | None:
-        """Those of the job, or all that are not idle; None where the table does not tell."""
-        if (found := self.of_the_job) is not None:
-            return found
-        for idle, disk in _IDLE:
-            if rows := [*self.rows(idle)]:
-                rows += self.rows(disk)
-                unused = [math.fsum(values) for values in zip(*map(self.sides, rows), strict=True)]
-                return Processors(100 - unused[0], 100 - unused[1], rows)
-        return None
+        """Those of the job, or the part of the machine that is busy; None where neither is told."""
+        return self.of_the_job or self._busy
 
     @property
     def part(self) -> float | None:
-        """The part of the machine that the job uses on the faster kernel; None where the mail does
-        not tell."""
+        """The part of the machine that the job uses on the faster kernel, at most; None where the
+        mail does not tell."""
         told, used = self.case.table.parameters, self.of_the_job
         if used is not None and self.threads:
             return used.before / self.threads

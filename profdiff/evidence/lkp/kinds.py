@@ -28,13 +28,16 @@ _EXECUTED = 0.5
 _IO_POINTS, _IO_ROSE = 1, 1.25
 # From what change of the processors that a job keeps busy its tasks are said to wait; and below how
 # many they wait for most of the time.
-_FEWER, _ONE = 1.1, 0.5
+_FEWER, _ONE = 1.03, 0.5
 # How many more instructions than time has an op, if those of a small part of the machine count.
-_SURE = 1.25
+_SURE, _LEAST = 1.25, 0.02
 # A rate that should fall with the operations, and rose by so much.
 _ROSE, _HITM = 1.1, 1.1
 # The largest change that the layout of code makes; by how much misses of code's own caches rise.
 _LAYOUT, _MISSED = 1.1, 1.1
+# From what part of the growth of an op's cycles waiters make it; a lock that takes so much of the
+# profile on both kernels, and moves by no more.
+_LARGE, _SATURATED, _STEADY = 0.35, 75, 1.5
 _SHOWN = 4
 # What tells nothing.
 _UNTOLD = ("mixed", "unknown")
@@ -46,7 +49,7 @@ _WAITERS = re.compile(
 )
 # What does little else than one atomic instruction on a word that many share.
 _ATOMICS = re.compile(
-    r"page_counter_\w+|propagate_protected_usage|lockref_\w+|(?:inc|dec)_rlimit_\w*ucounts|"
+    r"page_counter_\w+|propagate_protected_usage|__sk_mem_\w+_allocated|lockref_\w+|(?:inc|dec)_rlimit_\w*ucounts|"
     r"_raw_(?:read|write)_lock\w*|(?:down|up)_(?:read|write)(?:_trylock|_killable)?"
 )
 _IPIS = re.compile(
@@ -160,23 +163,35 @@ def _disk(facts: Facts) -> Sequence[Row]:
     return [
         row
         for row in facts.rows(*_IO)
-        if facts.grew(row) >= _IO_POINTS and facts.times(row) >= _IO_ROSE
+        if facts.grew(row) >= _IO_POINTS and facts.times(row) >= _IO_ROSE and facts.sure(row)
     ]
 
 
 def _locks(facts: Facts) -> Sequence[Row]:
+    grown = _contended(facts)
+    shares = [math.fsum(facts.sides(row)[at] for one in grown for row in one) for at in (0, 1)]
+    steady = min(shares) >= _SATURATED and abs(shares[1] - shares[0]) < _STEADY
+    return [] if steady else [row for one in grown for row in one]
+
+
+def _saturated(facts: Facts) -> Sequence[Row]:
+    return [row for one in _contended(facts) for row in one]
+
+
+def _contended(facts: Facts) -> list[Sequence[Row]]:
+    """The rows of waiters and of atomics, what costs more first, where they are a large part of
+    what an op costs more."""
     # What a call of such a function waits for is in its callers' and children's rows.
     waiters, atomics = facts.profile(_WAITERS), facts.profile(_ATOMICS, "self")
     grown = [one for one in (waiters, atomics) if one.grew > 0]
-    most = math.fsum(one.grew for one in grown)
-    others = math.fsum(map(facts.cost, _costlier(facts)))
+    most, whole = math.fsum(one.grew for one in grown), 100 * (facts.cycles - 1)
     used, parts = facts.of_the_job, facts.slowdown.parts
-    if most < _POINTS or most < others or (used and max(used[:2]) < _ONE):
-        # What a machine does while the test uses none of its processors is not the test's.
+    # What a machine does while the test uses none of its processors is not the test's.
+    alone = used is not None and max(used[:2]) < _ONE
+    least = _HALF if parts and parts.instructions > _HALF else _LARGE
+    if most < _POINTS or whole <= 0 or most < least * whole or alone:
         return []
-    if parts and parts.instructions > _HALF and most < _HALF * 100 * (facts.cycles - 1):
-        return []
-    return [row for one in sorted(grown, key=lambda one: -one.grew) for row in one.rows]
+    return [one.rows for one in sorted(grown, key=lambda one: -one.grew)]
 
 
 def _another_test(facts: Facts) -> Sequence[Row]:
@@ -246,10 +261,12 @@ def _more(facts: Facts) -> Sequence[Row]:
     """Where the job uses a small part of the machine, what the others execute makes instructions
     per op grow as the time of an op does, and no more."""
     parts, used = facts.slowdown.parts, facts.part
-    if parts is None or parts.instructions <= _HALF:
+    if parts is None or parts.low <= _HALF:
         return []
     small = used is not None and used < SMALL
-    return [] if small and parts.instructions < _SURE else _of_ops(facts)
+    if small and (parts.instructions < _SURE or used < _LEAST):
+        return []
+    return _of_ops(facts)
 
 
 def _ipis(facts: Facts) -> Sequence[Row]:
@@ -274,7 +291,8 @@ def _lines(facts: Facts) -> Sequence[Row]:
     cpi, costlier = _dear(facts), _costlier(facts)
     atomics = [row for row, function in facts.own() if _ATOMICS.fullmatch(function)]
     shared = [row for row in costlier if row in atomics]
-    return [*moved, *shared, *costlier, *cpi] if cpi and (moved or shared) else []
+    rest = [row for row in costlier if row not in shared]
+    return [*moved, *shared, *rest, *cpi] if cpi and (moved or shared) else []
 
 
 def _costlier(facts: Facts) -> list[Row]:
@@ -322,10 +340,15 @@ RULES: Sequence[Rule] = (
     ),
     Rule(
         "lock",
-        "what waits for locks, or changes one counter atomically, costs five points more of the "
-        "cycles of an op, and more than all else that became costlier; what they execute while "
-        "they wait counts among the instructions",
+        "what waits for locks, or changes one counter atomically, is a large part of what an op "
+        "costs more; what it executes while it waits counts among the instructions",
         _locks,
+    ),
+    Rule(
+        "lock",
+        "waiters for a lock take most of the cycles on both kernels, so all that lengthens an op "
+        "lengthens their waiting: what does is not told",
+        _saturated,
     ),
     Rule(
         "instructions",
