@@ -23,14 +23,23 @@ def report(name: str) -> Report:
 
 
 def read(path: Path) -> Report:
-    mail = ReceivedMail.of(path.read_bytes())
+    return _read(path.read_bytes())
+
+
+def _read(data: bytes) -> Report:
+    mail = ReceivedMail.of(data)
     assert mail is not None
     return Report.read(mail.value("Subject"), mail.text() or "")
 
 
 def likeliest(path: Path) -> Kind:
     """Of the first table."""
-    return judged(Facts.of(read(path)))[0][0].kind
+    return of(path.read_bytes())
+
+
+def of(data: bytes) -> Kind:
+    """The same of a mail's bytes."""
+    return judged(Facts.of(_read(data)))[0][0].kind
 
 
 def values(name: str, metric: str) -> tuple[float, float]:
