@@ -156,8 +156,9 @@ def config(findings: Findings, kernel: str) -> Section:
 
 
 def _notes(lines: Sequence[str]) -> Notes:
-    """Each at most three lines long."""
-    return Notes([units.ended(units.printable(line), 3 * WIDTH - 16) for line in lines])
+    """Each at most three lines long. Who doubts a result looks here first, so none is left out."""
+    texts = [units.ended(units.printable(line), 3 * WIDTH - 16) for line in lines]
+    return Notes(texts, stays=True)
 
 
 def _few(lines: Sequence[str], what: str) -> list[str]:
