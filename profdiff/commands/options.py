@@ -15,7 +15,8 @@ from profdiff.base import units
 from profdiff.base.errors import InputError, RunError
 from profdiff.base.terminal import printable, say, tell
 from profdiff.commands.experiment.file import ExperimentCommand, GivenSuite
-from profdiff.commands.experiment.options import TOGGLED, experiment_options
+from profdiff.commands.experiment.options import experiment_options
+from profdiff.commands.experiment.request import TOGGLED
 from profdiff.commands.output import ASCII, TOP, WIDTH, refuse_outputs, write_or_show
 from profdiff.commands.output_types import OUTPUT_FILE
 from profdiff.commands.plan import show_plan

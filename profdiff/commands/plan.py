@@ -13,12 +13,8 @@ from profdiff.base.errors import InputError
 from profdiff.base.terminal import confirm, printable, say, tell
 from profdiff.commands.experiment.file import ExperimentCommand
 from profdiff.commands.experiment.option_types import chosen_runs, wanted_shard
-from profdiff.commands.experiment.options import (
-    asked,
-    asked_suite,
-    experiment_options,
-    experiments,
-)
+from profdiff.commands.experiment.options import experiment_options
+from profdiff.commands.experiment.request import asked, asked_suite, experiments
 from profdiff.session.states import RELEVANT
 
 if TYPE_CHECKING:

@@ -172,7 +172,7 @@ class Experiment:
         located = built(kernels)
         if architecture and len(located) < 2 and not asked.twin_repeat:
             what = "option" if asked.toggled else "commit of the series"
-            raise InputError(_too_few(kernels, what))
+            raise InputError(notes.too_few(kernels, what))
         described = [
             plan.describe_hole(kernel)
             if isinstance(kernel, UnbuiltKernel)
@@ -337,12 +337,6 @@ def _guest(
         before = Session.open(folder).manifest.guest if is_session(folder) else None
         restore = before is None or before.restored or bool(before.not_restored)
     return m.replace(equipment.guest, restored=restore and not sleeps)
-
-
-def _too_few(kernels: Sequence[Located], what: str) -> str:
-    if not (holes := [kernel for kernel in kernels if isinstance(kernel, UnbuiltKernel)]):
-        return "give --kernel at least twice: the base and one to compare with it"
-    return f"no {what} builds; the first, {holes[0].label}: {holes[0].reason}"
 
 
 def _collectors(

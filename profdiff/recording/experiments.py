@@ -52,6 +52,8 @@ class Experiments:
             every = list(dict.fromkeys(kernel.label for kernel in asked.kernels))
             for session in recorded:
                 plan.refuse_other_series(session, every)
+        if any(one.manifest.options.get("boot") for one in recorded if not asked.command):
+            raise InputError(f"{folder} holds recorded boots: add --boot")
         command = asked.command or command_of(folder, recorded)
         on_machines = all(isinstance(kernel.spec, Machine) for kernel in asked.kernels)
         if not (on_machines or asked.options.get("boot")):

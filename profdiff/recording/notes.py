@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from profdiff.base import units
 from profdiff.collectors import registry
 from profdiff.collectors.workload.workload import PreparedWorkload
+from profdiff.recording.located import Located, UnbuiltKernel
 from profdiff.session import inlines
 from profdiff.session import manifest as m
 
@@ -54,3 +55,10 @@ def _bare(kernels: Sequence[m.Kernel]) -> str:
         "part of their callers, and no source lines or types are known: name the kernel's vmlinux, "
         f"built with CONFIG_DEBUG_INFO, too: --kernel {labels[0]}=IMAGE,vmlinux=ELF"
     )
+
+
+def too_few(kernels: Sequence[Located], what: str) -> str:
+    """Why nothing can be compared; ``what``: may lack."""
+    if not (holes := [kernel for kernel in kernels if isinstance(kernel, UnbuiltKernel)]):
+        return "give --kernel at least twice: the base and one to compare with it"
+    return f"no {what} builds; the first, {holes[0].label}: {holes[0].reason}"
