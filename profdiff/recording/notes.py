@@ -45,9 +45,8 @@ def _lacks(prepared: PreparedWorkload) -> str:
 
 def _bare(kernels: Sequence[m.Kernel]) -> str:
     """Which kernels have symbols alone, and what to give."""
-    labels = [
-        kernel.label for kernel in kernels if not kernel.twin_of and not inlines.all_shown([kernel])
-    ]
+    own = [kernel for kernel in kernels if not kernel.twin_of and not kernel.hole]
+    labels = [kernel.label for kernel in own if not inlines.all_shown([kernel])]
     if not labels:
         return ""
     return (
