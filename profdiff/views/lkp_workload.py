@@ -114,7 +114,7 @@ def _ops(case: Case) -> int:
     if each is None:
         return _OPS // 10
     most = max(_FEWEST, min(_OPS, int(_INSTRUCTIONS / each)))
-    digits = 10 ** (len(str(most)) - 1)
+    digits = int(10 ** (len(str(most)) - 1))
     return most // digits * digits
 
 

@@ -263,8 +263,7 @@ def _more(facts: Facts) -> Sequence[Row]:
     parts, used = facts.slowdown.parts, facts.part
     if parts is None or parts.low <= _HALF:
         return []
-    small = used is not None and used < SMALL
-    if small and (parts.instructions < _SURE or used < _LEAST):
+    if used is not None and used < SMALL and (parts.instructions < _SURE or used < _LEAST):
         return []
     return _of_ops(facts)
 
