@@ -121,9 +121,9 @@ FAILURES = (
 
 
 class Window(Part, frozen=True):
-    """What was measured: the workload's own marks, or the whole command."""
+    """What was measured: the workload's own marks, the whole command, or the kernel's boot."""
 
-    kind: Literal["marks", "command"]
+    kind: Literal["marks", "command", "boot"]
     count: Count
 
 

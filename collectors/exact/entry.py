@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from profdiff.base.errors import MissingError, ProfdiffError
+from profdiff.base.errors import InputError, MissingError, ProfdiffError
 from profdiff.base.metric import EXACT, IDLE, INSTRUCTIONS
 from profdiff.collectors.collector import Collector, Options
 from profdiff.collectors.probe.entry import PROBE
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _FILE = "counts.bin"
 # Which the plugin makes of that, where they are wanted.
 _PROBES, _ALLOCATIONS = "counts.probes", "counts.memory"
+_OF_COMMAND = ("usage", "vmstat-before", "vmstat-after", "stdout", "stderr")
 
 
 class Exact(Collector):
@@ -48,6 +49,12 @@ class Exact(Collector):
             is_flag=True,
             help="Record also how many bytes slab caches, and how many pages the page allocator, "
             "give out and take back. Needs QEMU 9 or later, and x86-64.",
+        ),
+        click.Option(
+            ["--boot"],
+            is_flag=True,
+            help="Record how kernels boot, instead of a COMMAND: from start_kernel() to the first "
+            "instruction of init, each kernel twice unless --repeat says more.",
         ),
     )
     failures = ("window",)
@@ -87,9 +94,17 @@ class Exact(Collector):
             from profdiff.collectors.exact import allocations
 
             how += allocations.arguments(kernel)
+        if options.get("boot") and kernel:
+            how += f",boot={boot_address(kernel):x}"
         return self.plugin_arguments(qemu, folder, how)
 
     def refuse(self, kernels: Sequence[KernelFiles], options: Options, qemu: Qemu | None) -> None:
+        if options.get("boot") and qemu is not None:
+            if qemu.architecture.name != "x86_64":
+                told = qemu.architecture.told
+                raise InputError(f"--boot: {told} guests are not supported, only x86-64 ones")
+            for kernel in kernels:
+                boot_address(kernel)
         wanted = [name for name in ("probe", "allocations") if options.get(name)]
         if not wanted or qemu is None:
             return
@@ -151,7 +166,11 @@ class Exact(Collector):
         if left.failure:
             return result
         counts, result = recorded(result, left, "counts", _FILE, Counts.load)
-        result = replace(result, files={**left.files, "counts": _FILE})
+        kept = {**left.files, "counts": _FILE}
+        if left.options.get("boot"):
+            # What was seen of the command that ran behind the boot says nothing of that.
+            kept = {what: name for what, name in kept.items() if what not in _OF_COMMAND}
+        result = replace(result, files=kept)
         if result.failure:
             return result
         for what, file in (("probes", _PROBES), ("allocations", _ALLOCATIONS)):
@@ -209,6 +228,26 @@ class Exact(Collector):
             untold=counts.untold,
             beside=beside,
         )
+
+
+def boot_address(kernel: KernelFiles) -> int:
+    """Where a kernel's boot begins to be counted. Raises InputError."""
+    from profdiff.base.cache import symbol_cache
+    from profdiff.symbolization._native import NativeError, SymbolIndex
+
+    if kernel.debug_elf is None:
+        raise InputError(
+            f"--boot: {kernel.label} has no debug ELF that says where start_kernel() is: name "
+            "IMAGE,vmlinux=ELF"
+        )
+    try:
+        index = SymbolIndex.open(str(kernel.debug_elf), str(symbol_cache() or "") or None)
+    except NativeError as error:
+        raise InputError(f"{kernel.label}: {error}") from error
+    address = index.symbol_address("start_kernel")
+    if address is None:
+        raise InputError(f"--boot: {kernel.debug_elf} has no symbol start_kernel")
+    return address
 
 
 def counts_elsewhere(version: str) -> bool:

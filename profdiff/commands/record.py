@@ -65,7 +65,7 @@ def record(**options: Any) -> None:
             record_suite(wanted, jobs, place)
         return
     shard = wanted_shard(options)
-    if not options["command"]:
+    if not (options["command"] or options["boot"]):
         _agree(session_folder(options["output"], ()), options["yes"])
     asked = of_shard(shard, experiments(options))
     for note in dict.fromkeys(one.note for one in asked.each if one.note):

@@ -27,7 +27,7 @@ from profdiff.collectors.recorder import Recorder
 from profdiff.collectors.records import Failure, Value
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload, prepare, prepare_for_machine
-from profdiff.recording import copies, named_functions, plan, states, sweep, variants
+from profdiff.recording import boots, copies, named_functions, plan, states, sweep, variants
 from profdiff.recording.located import Located, UnbuiltKernel, built
 from profdiff.session import inlines
 from profdiff.session import manifest as m
@@ -168,7 +168,9 @@ class Experiment:
             base, twin = located[:2]
             described.insert(1, m.replace(described[0], label=twin.label, twin_of=base.label))
         folders = cache_folder("workloads"), initramfs.guest_resources()
-        if architecture:
+        if asked.options.get("boot"):
+            prepared = boots.workload()
+        elif architecture:
             prepared = prepare(
                 command,
                 asked.files,
@@ -205,7 +207,7 @@ class Experiment:
         counting = [one for one in map(registry.collector, equipment.collectors) if one.subtracted]
         # Samples are of the whole command, marks or not.
         marks = prepared.has_marks and any(one.kind.exact for one in counting)
-        whole = bool(counting) and not marks
+        whole = bool(counting) and not marks and not asked.options.get("boot")
         if architecture is None and not asked.command and asked.sweep.is_empty:
             # The machine's other kernel, at the points that the session knows.
             points = sweep.Points(Session.open(folder).manifest.points, None)

@@ -52,7 +52,8 @@ class Experiments:
             for session in recorded:
                 plan.refuse_other_series(session, every)
         command = asked.command or command_of(folder, recorded)
-        if not all(isinstance(kernel.spec, Machine) for kernel in asked.kernels):
+        on_machines = all(isinstance(kernel.spec, Machine) for kernel in asked.kernels)
+        if not (on_machines or asked.options.get("boot")):
             copies.refuse_early(command, asked.sweep, asked.sysroots)
         kind = _kind(asked, folder)
         names = _parts(asked, folder, kind)

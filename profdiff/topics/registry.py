@@ -50,6 +50,7 @@ TOPICS = {
         Topic("memory", "which memory --allocations saw given out and taken back"),
         Topic("idle", "for how long vCPUs idled, and what gave way to that", module="idle"),
         Topic("probes", "what --probe read", module="probes"),
+        Topic("initcalls", "how many instructions phases and initcalls of a boot executed"),
         Topic("traces", "how long calls of traced functions took", module="traces"),
     )
 }

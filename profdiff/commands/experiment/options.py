@@ -346,6 +346,7 @@ def asked_suite(options: dict[str, Any]) -> AskedSuite | None:
 
 def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
     """What the options of one workload say, which ``context`` parsed. Raises InputError."""
+    from profdiff.recording import boots
     from profdiff.recording.experiment import RecordOptions
     from profdiff.recording.sweep import Sweep
     from profdiff.session import manifest as m
@@ -360,6 +361,10 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
     machine = ("memory", "append", "settle", "timeout")
     points = ("sweep", "zipped", "difference", "ops", "cpus", "copies")
     own = {option.name or "" for option in registry.options()}
+    guest, boot = m.Guest(**{name: options[name] for name in machine}), options["boot"]
+    if boot:
+        boots.refuse(options)
+        guest = m.replace(guest, settle=0)
     return RecordOptions(
         kernels=kernels,
         series=series,
@@ -373,19 +378,19 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
         files=options["files"],
         no_files=options["no_files"],
         sysroots=options["sysroots"],
-        guest=m.Guest(**{name: options[name] for name in machine}),
-        restore=options["restore"],
+        guest=guest,
+        restore=False if boot else options["restore"],
         cpu_models=options["cpu_models"],
-        repeat=options["repeat"],
+        repeat=max(options["repeat"], 2) if boot else options["repeat"],
         twin_repeat=options["twin_repeat"],
-        verify=options["verify"],
+        verify=options["verify"] or (boot and not options["vary_boots"]),
         order=m.Order(
             seed=options["seed"],
             vary=options["vary_boots"],
             states=options["vary_state"] or 0,
         ),
-        observe=options["observe"],
+        observe=options["observe"] and not boot,
         qemu=options["qemu"],
-        command=options["command"],
-        repeats=options["vary_state"] is None,
+        command=boots.COMMAND if boot else options["command"],
+        repeats=options["vary_state"] is None and not boot,
     )

@@ -1,8 +1,10 @@
 """The report as plain text: for a terminal, and for a mail to a kernel list."""
 
+from contextlib import suppress
 from itertools import groupby
 
 from profdiff.base import units
+from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import largest_change
 from profdiff.evidence.results import Results
@@ -155,9 +157,11 @@ def render(
     parts += ["", *experiment_lines(findings.results, findings.setting, width, ratios)]
     while parts[-1] == "":
         parts.pop()
-    shown = _topic("traces", findings, width, per_op, ratios)
-    shown += _topic("probes", findings, width, per_op, ratios)
-    shown += _topic("memory", findings, width, per_op, ratios)
+    shown: list[Block | str] = []
+    for topic in ("initcalls", "traces", "probes", "memory"):
+        # Of a boot without callers, only functions are known.
+        with suppress(InputError):
+            shown += _topic(topic, findings, width, per_op, ratios)
     shown += tables(findings, selection, width=width, per_op=per_op, ratios=ratios)
     for block in shown:
         parts += ["", *(units.wrap(block, width) if isinstance(block, str) else block.lines)]

@@ -98,12 +98,12 @@ pub unsafe fn install(
     // SAFETY: as above.
     let vcpus = usize::try_from(unsafe { (*info).smp_vcpus }).unwrap_or(0);
     let out = arguments.out;
-    let calls = match arguments.records {
-        Records::Counts { calls, seed } => {
+    let (calls, boot) = match arguments.records {
+        Records::Counts { calls, seed, boot } => {
             if seed.is_some_and(|seed| !random_turns::begin(seed, vcpus)) {
                 return -1;
             }
-            calls
+            (calls, boot)
         }
         Records::Lines(symbols) => {
             // SAFETY: `id` is the plugin's own.
@@ -125,7 +125,7 @@ pub unsafe fn install(
             how: running::Counted::Inline(0),
         },
         repeated: Repeated::default(),
-        windows: Windows::default(),
+        windows: Windows::of(boot),
         idle: Windows::default(),
         now: Vec::new(),
     };
@@ -167,18 +167,23 @@ extern "C" fn translated(first: usize, second: usize) {
             return;
         }
         let (architecture, counting) = (collector.architecture, &mut collector.counting);
-        let repeated = &mut collector.repeated;
+        let (repeated, windows) = (&mut collector.repeated, &collector.windows);
         let mut read: Vec<Read> = Vec::with_capacity(n_insns);
         let mut instructions: Vec<Instruction> = Vec::with_capacity(n_insns);
         for index in 0..n_insns {
             // SAFETY: `index` is below the block's number of instructions.
             let one = unsafe { Translated::of(&*counting.api, tb, index) };
             let (insn, address, code) = (one.insn, one.address, one.code());
-            let (does, mark) = (architecture.does(code, address), architecture.mark(code));
+            let does = architecture.does(code, address);
+            let begins_program = index == 0 && !in_kernel;
+            let mark = match windows.boot {
+                Some(_) => windows.boot_mark(address, begins_program),
+                None => architecture.mark(code),
+            };
             instructions.push(Instruction {
                 place: counting.slots.number(Place::new(address, code)),
                 address,
-                sequence: mark.is_none().then_some(does.sequence),
+                sequence: (mark.is_none() || windows.boot.is_some()).then_some(does.sequence),
                 stretch: None,
             });
             read.push((insn, does, mark, address.wrapping_add(code.len() as u64)));
@@ -220,7 +225,9 @@ extern "C" fn translated(first: usize, second: usize) {
                         .cast(),
                     );
                 }
-                continue;
+                if windows.boot.is_none() {
+                    continue;
+                }
             }
             if let Some(stretch) = stretches::begins(&instructions, index) {
                 // SAFETY: QEMU is translating `insn`.
