@@ -248,10 +248,25 @@ def elf_data(
     """The variables of an ELF file and its sections with data, as (name, svma, size), by address.
     Raises NativeError."""
 
-def elf_sizes(path: str) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
-    """The sections of an ELF file that take memory, in its order, and its functions by address, as
-    (name, size): symbols in executable sections that have a size; of several at one address the
-    one that ``SymbolIndex`` prefers. Raises NativeError."""
+def elf_sizes(path: str) -> tuple[list[tuple[str, int]], list[tuple[str, int, int]]]:
+    """The sections of an ELF file that take memory, in its order, as (name, size), and its
+    functions by address, as (name, svma, size): symbols in executable sections that have a size; of
+    several at one address the one that ``SymbolIndex`` prefers. Raises NativeError."""
+
+def elf_references(
+    path: str,
+) -> tuple[
+    str,
+    list[str],
+    list[tuple[int, int, bool, int, int, int, int]],
+    list[tuple[int, int, int, str]],
+]:
+    """The architecture of an ELF file (``Architecture.name``; "": unknown). Of an object file also
+    names; the places in its code that the linker writes, by address, as (svma, bytes, whether the
+    value is relative to the place, number of the name, section, svma of what is meant, addend), of
+    which ``bytes`` is 0 where a part of an instruction is written, the section is 0 but where the
+    name is a section's, and what lies in no code of the file has 0 as its svma; and variables as
+    (section, offset, size, name). Raises NativeError."""
 
 def elf_debug_info(path: str) -> tuple[bool, tuple[str, int] | None]:
     """Whether an ELF file has its debug information inside; and of the file that has it instead

@@ -79,7 +79,7 @@ class KernelCode(column_file.Record, frozen=True):
 
     def instructions(self, ranges: NDArray[np.int64]) -> Instructions:
         """All instructions of some ranges, in the order of those."""
-        address, code = _swept(self.architecture, self.start, self.size, self.text, ranges)
+        address, code = swept(self.architecture, self.start, self.size, self.text, ranges)
         stretch = np.searchsorted(self.chains.address, address, side="right").astype(np.int64) - 1
         return Instructions(address, code, stretch)
 
@@ -125,7 +125,7 @@ def kernel_code(
     except NativeError as error:
         raise InputError(str(error)) from error
     text = np.frombuffer(b"".join(text for _, text in found), np.uint8)
-    every, code = _swept(architecture, start, size, text, np.arange(len(start)))
+    every, code = swept(architecture, start, size, text, np.arange(len(start)))
     chains = _resolved(every, places, symbols, cache)
     seen = executed[mine][:, 0] > 0
     reference = disassemble(
@@ -176,7 +176,7 @@ def _nearest(
     return chains.strings, number, reference - start
 
 
-def _swept(
+def swept(
     architecture: str,
     start: NDArray[np.uint64],
     size: NDArray[np.uint32],

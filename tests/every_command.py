@@ -63,6 +63,11 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
         ],
         "plan": [([*KERNELS, *TOGGLE], ""), ([*suite, "-o", "suite.profdiff"], "")],
         "merge": [(["suite.profdiff", *shards], "")],
+        "options": [
+            (["suite.profdiff"], ""),
+            (["suite.profdiff", "--csv", "options.csv"], ""),
+            (["git:linux@v6.12.107", "--toggle", "SWAP", *TOGGLE], "make is not installed"),
+        ],
         "report": [
             (["s.profdiff"], ""),
             (["s.profdiff", *asked(FORMS, "report", "session")], ""),
@@ -85,6 +90,10 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
             (["/kernels/v6.12.107", "/kernels/v6.18.15"], ""),
             (["/kernels/v6.12.107", "/kernels/v6.18.15", "--csv", "size.csv"], ""),
             (["/kernels/v6.12.107"], "one kernel has nothing to be compared with"),
+        ],
+        "codegen": [
+            (["change_pte_range", "/kernels/v6.12.107", "/kernels/v6.18.15"], ""),
+            (["change_pte_range"], "one side has nothing to be compared with"),
         ],
         "atlas": [(["s.profdiff", "suite.profdiff", "-o", "atlas", "--csv", "atlas.csv"], "")],
         "annotate": [

@@ -60,13 +60,22 @@ $(obj)/include/config/auto.conf: FORCE
 	@cp version $(@D)/kernel.release
 	@cmp -s $(obj)/.config $@ || cp $(obj)/.config $@
 
+# And other flags, as if_changed of Kbuild does it.
+$(obj)/.flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(KCFLAGS)' | cmp -s - $@ || echo '$(KCFLAGS)' > $@
+
 FORCE:
 
-$(obj)/mm/%.o: mm/%.c $(obj)/include/config/auto.conf include/small.h which
+$(obj)/mm/%.o: mm/%.c $(obj)/include/config/auto.conf include/small.h which $(obj)/.flags
 	@mkdir -p $(@D)
 	@echo "  CC      mm/$*.o"
 	@cd $(obj) && $(CC) $(cflags) $(if $(filter broken,$(which)),-DBROKEN) \
 		-c -o mm/$*.o $(srctree)/mm/$*.c
+
+# One object file, named as Kbuild's are.
+mm/%.o: $(obj)/mm/%.o
+	@:
 
 $(obj)/vmlinux: $(patsubst mm/%.c,$(obj)/mm/%.o,$(sort $(wildcard mm/*.c)))
 	@echo "  LD      vmlinux"

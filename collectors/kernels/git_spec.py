@@ -1,7 +1,8 @@
 """``git:REPO[@REV]`` taken apart: a kernel that is built from a git repository, and how.
 
 ``git:REPO[@REV]``, then any of ``+PATCH`` and ``~COMMIT`` in their order, then ``,config=...``,
-``,cc=...`` and ``,arch=...`` (``docs/kernels.md``).
+``,cc=...``, ``,arch=...``, options of code, and any number of ``,CONFIG_X=VALUE``
+(``docs/kernels.md``).
 """
 
 import contextlib
@@ -17,19 +18,27 @@ from profdiff.base.git import Git
 from profdiff.base.names import did_you_mean
 from profdiff.base.units import listed
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
+from profdiff.collectors.kernels import code_options
 
 PREFIX = "git:"
 # Where the options of a spec begin, and each of them.
-_FIRST_OPTION = re.compile(r",(?=[a-z]+=)")
+_FIRST_OPTION = re.compile(r",(?=(?:[a-z]+|CONFIG_\w+)=)", re.ASCII)
 _PATCH = re.compile(r"\+([^+~]+)")
-_OPTIONS = ("config", "cc", "arch")
+_OPTIONS = ("config", "cc", "arch", *code_options.NAMES)
+# An option of the config; a text has neither quotes nor commas in it.
+_SET = re.compile(
+    r'CONFIG_\w{1,200}=([ymn]|-?\d{1,20}|0[xX][0-9A-Fa-f]{1,20}|"[^",\\]*")', re.ASCII
+)
 # A config as users run it.
 DISTRIBUTION = "distribution"
 # Where a part may end and a change begin.
 _CHANGE = re.compile(r"[+~]")
 # HEAD~3, HEAD~, HEAD~3^2: a parent, as git says it; anything else behind ~ is a commit to revert.
 _PARENT = re.compile(r"~\d{0,6}(?![\w./-])")
-_FORM = "write git:REPO[@REV][+PATCH...][~COMMIT...][,config=...][,cc=...][,arch=...]"
+_FORM = (
+    "write git:REPO[@REV][+PATCH...][~COMMIT...][,config=...][,cc=...][,arch=...][,opt=...]"
+    "[,CONFIG_X=y...]"
+)
 
 
 @dataclass(frozen=True)
@@ -47,8 +56,10 @@ class Change:
 @dataclass(frozen=True)
 class GitSpec:
     """``revision`` None: the work tree as it is. ``config``: "" is profdiff's own, DISTRIBUTION
-    that of Debian's kernel nearest in version, else a file. ``compiler`` "" is the default one, and
-    ``architecture`` None this machine's. ``str()`` gives a spec that means the same."""
+    that of Debian's kernel nearest in version, else a file; ``settings``: options of it that are
+    otherwise, ``CONFIG_X=y``. ``compiler`` "" is the default one, and ``architecture`` None this
+    machine's. ``code``: how code is made, by option (``code_options``). ``str()`` gives a spec that
+    means the same."""
 
     repository: Path
     revision: str | None = None
@@ -56,6 +67,8 @@ class GitSpec:
     config: str = ""
     compiler: str = ""
     architecture: Architecture | None = None
+    settings: tuple[str, ...] = ()
+    code: tuple[tuple[str, str], ...] = ()
 
     @staticmethod
     def parse(spec: str) -> "GitSpec":
@@ -79,8 +92,10 @@ class GitSpec:
             "config": self.config,
             "cc": self.compiler,
             "arch": self.architecture.arch if self.architecture else "",
+            **dict(self.code),
         }
         options = "".join(f",{name}={value}" for name, value in asked.items() if value)
+        options += "".join(f",{setting}" for setting in self.settings)
         changes = "".join(map(str, self.changes))
         return f"{PREFIX}{self.repository}{revision}{changes}{options}"
 
@@ -97,7 +112,16 @@ class GitSpec:
             changes=tuple(changes),
             config=_absolute(config) if _names_file("config", config) else config,
             compiler=_absolute(compiler) if _names_file("cc", compiler) else compiler,
+            code=tuple(
+                (name, _absolute(value) if _names_file(name, value) else value)
+                for name, value in self.code
+            ),
         )
+
+    @property
+    def link_time(self) -> bool:
+        """Whether code is made when the kernel is linked."""
+        return dict(self.code).get("lto", "no") != "no"
 
     @property
     def label(self) -> str:
@@ -106,7 +130,8 @@ class GitSpec:
         for change in self.changes:
             name = Path(change.what).stem if change.kind == "patch" else change.what[:12]
             words.append(f"+{name}" if change.kind == "patch" else f"-without-{name}")
-        return "".join(words)
+        words += [f"-{setting.removeprefix('CONFIG_')}" for setting in self.settings]
+        return "-".join(["".join(words), *code_options.words("", dict(self.code))])
 
 
 def is_git(spec: str) -> bool:
@@ -155,10 +180,10 @@ def _beside(folder: Path, path: str) -> str:
 
 
 def _names_file(option: str, value: str) -> bool:
-    """Whether the value of an option is a path: a config's, or a compiler's."""
-    return (
-        value not in ("", DISTRIBUTION) if option == "config" else option == "cc" and "/" in value
-    )
+    """Whether the value of an option is a path: a config's, a compiler's, or a profile's."""
+    if option == "config":
+        return value not in ("", DISTRIBUTION)
+    return option == "autofdo" or (option == "cc" and "/" in value)
 
 
 def split_repository(body: str, named: str, seen_from: Path = Path()) -> tuple[str, str]:
@@ -232,8 +257,17 @@ def _changes(spec: str, rest: str) -> tuple[Change, ...]:
 
 def _with_options(plain: GitSpec, spec: str, options: list[str]) -> GitSpec:
     given: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for option in options:
         name, _, value = option.partition("=")
+        if name.startswith("CONFIG_"):
+            if not _SET.fullmatch(option):
+                raise InputError(
+                    f"{spec}: {option} sets no option: write {name}=y, m, n, a number or a text in "
+                    "quotes, without commas"
+                )
+            settings[name] = option
+            continue
         if name not in _OPTIONS:
             meant = did_you_mean(name, _OPTIONS) or f"known are {', '.join(_OPTIONS)}"
             raise InputError(f"{spec}: there is no option {name}=: {meant}")
@@ -245,11 +279,14 @@ def _with_options(plain: GitSpec, spec: str, options: list[str]) -> GitSpec:
     if "arch" in given and not architecture:
         known = listed(one.arch for one in ARCHITECTURES)
         raise InputError(f"{spec}: profdiff boots {known}, not {given['arch']}")
+    code_options.check(spec, given)
     return replace(
         plain,
         config=given.get("config", ""),
         compiler=given.get("cc", ""),
         architecture=architecture,
+        settings=tuple(settings.values()),
+        code=tuple((name, given[name]) for name in code_options.NAMES if name in given),
     )
 
 

@@ -13,6 +13,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "record": Command("record:record", "Record COMMAND on two or more kernels."),
     "plan": Command("plan:plan", "Show what record would run, and how long it takes."),
+    "options": Command("options:options", "Show what options of a config, or of a boot, cost."),
     "merge": Command("merge:merge", "Put the shards of a recording together."),
     "report": Command("report:report", "Show the results of a session."),
     "atlas": Command("atlas:atlas", "Make a site of suites and sessions: cells over releases."),
@@ -22,6 +23,7 @@ COMMANDS = {
     ),
     "layout": Command("layout:layout", "Show which fields of types moved to another cache line."),
     "size": Command("size:size", "Show how many bytes sections, functions and types take."),
+    "codegen": Command("codegen:codegen", "Show what compilers make of a function."),
     "check": Command("check:check", "Check conditions on the changes in a session."),
     "blame": Command("blame:blame", "Show which commits a delta's instructions belong to."),
     "bisect": Command("bisect:bisect", "Find the commit that made COMMAND slower."),

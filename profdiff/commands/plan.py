@@ -13,12 +13,8 @@ from profdiff.base.errors import InputError
 from profdiff.base.terminal import confirm, printable, say, tell
 from profdiff.commands.experiment.file import ExperimentCommand
 from profdiff.commands.experiment.option_types import chosen_runs, wanted_shard
-from profdiff.commands.experiment.options import (
-    asked,
-    asked_suite,
-    experiment_options,
-    experiments,
-)
+from profdiff.commands.experiment.options import experiment_options
+from profdiff.commands.experiment.request import asked, asked_suite, experiments
 from profdiff.session.states import RELEVANT
 
 if TYPE_CHECKING:
@@ -39,6 +35,12 @@ def plan(everything: bool, **options: Any) -> None:
     """Show what record would run with the same options, in which order, and roughly how long it
     would take. plan runs and writes nothing, but kernels are fetched, and kernels from git that are
     not built yet are built, which runs their trees' make files: plan asks before it does that."""
+    show_plan(options, everything=everything)
+
+
+def show_plan(options: dict[str, Any], *, everything: bool = False) -> None:
+    """Show what the values of ``experiment_options`` ask for. Raises InputError where nobody agrees
+    to build what that takes."""
     from profdiff.recording.experiments import not_built as of_parts
     from profdiff.recording.located import not_built
     from profdiff.recording.schedule import Estimate

@@ -196,6 +196,8 @@ def _column(table: Table, shown: _Shown, numbers: Numbers) -> Drawn:
     label = column.kernel
     if label is None:
         return Drawn(column.title, name=what in ("name", "path"), spare=column.spare)
+    if column.kind == "name":
+        return Drawn(column.title, name=True)
     several, kernel = len(table.kernels) > 2, table.kernels.index(label)
     # Where nothing is compared, the base is one of several; so it is where each is compared with a
     # base of its own.
@@ -260,10 +262,11 @@ def _cell(table: Table, row: Sequence[Cell], shown: _Shown, numbers: Numbers, mo
             return sign + numbers.delta(_number(cell))
         case "verdict" if cell is None:
             return "not known"
+        case "number" if cell is None:
+            return "-"
         case "number":
-            return (
-                "-" if cell is None else units.count(_number(cell), per_op=isinstance(cell, float))
-            )
+            form = units.delta if column.shows else units.count
+            return form(_number(cell), per_op=isinstance(cell, float))
         case "count" | "delta" | "about" if cell is None:
             return UNKNOWN
         case "count":

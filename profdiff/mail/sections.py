@@ -5,6 +5,7 @@ SECTIONS = {
     "result": "the table of points, metrics or kernels",
     "bisection": "the commit that profdiff bisect found, and what its revert shows",
     "functions": "the functions that changed most",
+    "programs": "how user space and the kernel change, where --variant gave programs",
     "events": "events of the kernel, where one changed by more than the instructions did",
     "memory": "memory that the kernel keeps more or less of, recorded with --allocations",
     "prices": "what the change that would cost most costs, where the session has prices.json",

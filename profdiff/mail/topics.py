@@ -35,6 +35,7 @@ from profdiff.topics.inventory.shapes import items
 from profdiff.topics.memory import sentences as memory_sentences
 from profdiff.topics.memory.measure import Memory
 from profdiff.topics.memory.shapes import kept
+from profdiff.topics.programs import shapes as programs
 from profdiff.topics.registry import TOPICS
 from profdiff.topics.sharing import sentences as sharing
 from profdiff.topics.sharing.measure import LEAST, Lines
@@ -134,6 +135,14 @@ def events_section(findings: Findings, label: str, at: str) -> Section:
     own = TOPICS["events"].section(findings).tables[0]
     blocks = changed(own, label, f"Events of the kernel that changed{at}", _MAX_EVENTS, WIDTH)
     return Section("", list[Part](map(table, blocks)))
+
+
+def programs_section(findings: Findings) -> Section:
+    """How user space and the kernel change; nothing where sides are not programs."""
+    try:
+        return Section("", [Prose(" ".join(programs.summary(findings).sentences))])
+    except InputError:
+        return Section("", [])
 
 
 def items_section(findings: Findings, inventory: Inventory | None, label: str, at: str) -> Section:

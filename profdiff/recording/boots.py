@@ -18,6 +18,7 @@ _REFUSED = {
     "files": "--file",
     "vary_state": "--vary-state",
     "suite": "--suite",
+    "variants": "--variant",
 }
 
 

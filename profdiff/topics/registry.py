@@ -51,6 +51,7 @@ TOPICS = {
         Topic("idle", "for how long vCPUs idled, and what gave way to that", module="idle"),
         Topic("probes", "what --probe read", module="probes"),
         Topic("initcalls", "how many instructions phases and initcalls of a boot executed"),
+        Topic("programs", "what programs and the kernel execute (--variant)", sides="both sides"),
         Topic("traces", "how long calls of traced functions took", module="traces"),
     )
 }

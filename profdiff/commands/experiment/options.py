@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection
+from typing import Any
 
 import click
 
-from profdiff.base.errors import InputError
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.commands import complete
-from profdiff.commands.experiment.file import ExperimentCommand, GivenSuite
 from profdiff.commands.experiment.option_types import (
     Collectors,
     Compilers,
     Cpus,
     Memory,
     Names,
-    asked_kernels,
 )
 from profdiff.commands.output_types import OUTPUT_FOLDER
-
-if TYPE_CHECKING:
-    from profdiff.recording.experiment import RecordOptions
-    from profdiff.recording.experiments import Experiments
-    from profdiff.recording.suites import AskedSuite
 
 
 def _option(names: str, text: str, **more: Any) -> click.Option:
@@ -87,6 +78,14 @@ def _options() -> list[click.Parameter]:
             multiple=True,
             metavar="[LABEL=]SPEC",
             shell_complete=complete.kernels,
+        ),
+        _option(
+            "--variant variants",
+            "Compare programs on one kernel: a program or source file, for which {program} stands "
+            "as the first word of COMMAND; an environment, such as LD_LIBRARY_PATH=DIR; or a root "
+            "folder (as --sysroot) with COMMAND's program. Give two or more, the base first.",
+            multiple=True,
+            metavar="LABEL=PROGRAM|NAME=VALUE|DIR",
         ),
         _option(
             "--series",
@@ -294,103 +293,13 @@ def _options() -> list[click.Parameter]:
     ]
 
 
-def experiment_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of an experiment and its COMMAND."""
+def experiment_options(
+    command: Callable[..., Any], without: Collection[str] = (), hidden: Collection[str] = ()
+) -> Callable[..., Any]:
+    """Give a command COMMAND and options of an experiment: not ``without``, some ``hidden``."""
+    for one in (own := [one for one in _options() if not set(one.opts) & set(without)]):
+        if isinstance(one, click.Option) and set(one.opts) & set(hidden):
+            one.hidden = True
     # As click.option() does, from the last to the first.
-    command.__dict__.setdefault("__click_params__", []).extend(reversed(_options()))
+    command.__dict__.setdefault("__click_params__", []).extend(reversed(own))
     return command
-
-
-def experiments(options: dict[str, Any]) -> Experiments:
-    """From the values of ``experiment_options``. Raises what ``Experiments.of`` raises."""
-    from profdiff.recording.experiments import Experiments, session_folder
-    from profdiff.session.held import held, refuse_occupied
-
-    for name, told in (("only", "--only"), ("tags", "--tag")):
-        if options[name]:
-            raise InputError(f"{told} works only on a suite: add --suite FILE")
-    wanted = asked(options, click.get_current_context())
-    # Before anything is built, fetched or booted.
-    folder = session_folder(wanted.output, wanted.command)
-    if held(folder) not in ("session", "parts"):
-        refuse_occupied(folder)
-    return Experiments.of(wanted)
-
-
-def asked_suite(options: dict[str, Any]) -> AskedSuite | None:
-    """The suite that ``experiment_options`` ask for; None if they ask for one workload.
-    Raises InputError."""
-    from profdiff.recording.shard import Shard
-    from profdiff.recording.suites import AskedSuite
-
-    context = click.get_current_context()
-    given = GivenSuite.of(context)
-    if given is None:
-        return None
-    command = context.command
-    assert isinstance(command, ExperimentCommand)  # noqa: S101
-    each = []
-    for entry in given.file.entries:
-        own = command.context_of(context, given, entry)
-        each.append((entry.told, asked(own.params, own)))
-    return AskedSuite(
-        name=given.file.name,
-        output=options["output"],
-        command=["profdiff", *sys.argv[1:]],
-        each=each,
-        only=options["only"],
-        tags=options["tags"],
-        shard=Shard.parse(options["shard"]) if options["shard"] else None,
-    )
-
-
-def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
-    """What the options of one workload say, which ``context`` parsed. Raises InputError."""
-    from profdiff.recording import boots
-    from profdiff.recording.experiment import RecordOptions
-    from profdiff.recording.sweep import Sweep
-    from profdiff.session import manifest as m
-
-    # What an experiment file says of a collector that the command line replaces counts for nothing.
-    given = {
-        name
-        for name in options
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    }
-    kernels, series = asked_kernels(options, context)
-    machine = ("memory", "append", "settle", "timeout")
-    points = ("sweep", "zipped", "difference", "ops", "cpus", "copies")
-    own = {option.name or "" for option in registry.options()}
-    guest, boot = m.Guest(**{name: options[name] for name in machine}), options["boot"]
-    if boot:
-        boots.refuse(options)
-        guest = m.replace(guest, settle=0)
-    return RecordOptions(
-        kernels=kernels,
-        series=series,
-        architectures=options["architectures"] or [],
-        compilers=options["compilers"] or [],
-        output=options["output"],
-        collectors=options["collectors"] or [],
-        options={name: options[name] for name in own},
-        given=given,
-        sweep=Sweep(*(options[name] for name in points)),
-        files=options["files"],
-        no_files=options["no_files"],
-        sysroots=options["sysroots"],
-        guest=guest,
-        restore=False if boot else options["restore"],
-        cpu_models=options["cpu_models"],
-        repeat=max(options["repeat"], 2) if boot else options["repeat"],
-        twin_repeat=options["twin_repeat"],
-        verify=options["verify"] or (boot and not options["vary_boots"]),
-        order=m.Order(
-            seed=options["seed"],
-            vary=options["vary_boots"],
-            states=options["vary_state"] or 0,
-        ),
-        observe=options["observe"] and not boot,
-        qemu=options["qemu"],
-        command=boots.COMMAND if boot else options["command"],
-        repeats=options["vary_state"] is None and not boot,
-    )

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
+from typing import Protocol
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from profdiff.profile.code.kernel_functions import FunctionCode, KernelFunctions, Place
+from profdiff.profile.code.kernel_functions import FunctionCode, Place
 from profdiff.profile.function_identity import fold
 from profdiff.symbolization._native import align, classes, disassemble, flows
 from profdiff.symbolization.places import among
@@ -37,7 +38,18 @@ class DecodedCode(msgspec.Struct, frozen=True):
     classes: list[list[str]]
 
 
-def decoded(kernel: KernelFunctions, code: FunctionCode) -> DecodedCode:
+class Symbols(Protocol):
+    """What names the addresses that code refers to: a kernel, or a file."""
+
+    @property
+    def architecture(self) -> str:
+        """The name of its architecture."""
+
+    def named(self, reference: NDArray[np.uint64]) -> list[tuple[str, int]]:
+        """The symbol of each address and how many bytes it is behind it; "": none is known."""
+
+
+def decoded(kernel: Symbols, code: FunctionCode) -> DecodedCode:
     """The instructions of a function of a kernel."""
     found = disassemble(kernel.architecture, code.address, code.code)
     strings = found.strings

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.code.classes import architecture
+from profdiff.profile.code.natural_loops import natural_loops
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import Function
 from profdiff.symbolization._native import disassemble, flows
@@ -64,7 +65,7 @@ def loops(comparison: Comparison, kernel: int) -> Mapping[LoopKey, Loop] | None:
         return None
     found: defaultdict[tuple[Function, str], list[Loop]] = defaultdict(list)
     for function, code in _functions(comparison, kernel, addresses):
-        for head, body in _loops(code):
+        for head, body in natural_loops(code.edges, code.entered):
             loop = Loop(
                 iterations=code.count[head],
                 instructions=sum(code.count[node] for node in body),
@@ -173,72 +174,3 @@ def _functions(
         function = functions.functions[int(outer[part[0]])] if len(part) else None
         if function and not function.reason and len(part) <= _MAX_PLACES:
             yield function, _Code(addresses, part, (flow, target, counts, taken, unknown))
-
-
-def _loops(code: _Code) -> Iterator[tuple[int, set[int]]]:
-    """The first place of each loop, and all of its places."""
-    # Most functions have none: only an edge that does not lead onwards can close a loop.
-    if not any(other <= node for node, edges in enumerate(code.edges) for other in edges):
-        return
-    before: list[list[int]] = [[] for _ in code.edges]
-    for node, edges in enumerate(code.edges):
-        for other in edges:
-            before[other].append(node)
-    dominator, order = _dominators(code, before)
-    bodies: dict[int, set[int]] = {}
-    for node, edges in enumerate(code.edges):
-        for head in edges:
-            if node in order and _dominates(dominator, order, head, node):
-                body, waiting = bodies.setdefault(head, {head}), [node]
-                while waiting:
-                    inside = waiting.pop()
-                    if inside not in body:
-                        body.add(inside)
-                        waiting += [other for other in before[inside] if other in order]
-    yield from bodies.items()
-
-
-_ROOT = -1
-
-
-def _dominators(
-    code: _Code, before: Sequence[Sequence[int]]
-) -> tuple[dict[int, int], dict[int, int]]:
-    """The immediate dominator of each place, and its place in reverse postorder, after Cooper,
-    Harvey and Kennedy, *A Simple, Fast Dominance Algorithm*; ``_ROOT`` leads to what is entered."""
-    seen = {_ROOT}
-    postorder: list[int] = []
-    stack: list[tuple[int, Iterator[int]]] = [(_ROOT, iter(code.entered))]
-    while stack:
-        node, edges = stack[-1]
-        other = next((other for other in edges if other not in seen), None)
-        if other is None:
-            postorder.append(node)
-            stack.pop()
-        else:
-            seen.add(other)
-            stack.append((other, iter(code.edges[other])))
-    order = {node: number for number, node in enumerate(reversed(postorder))}
-    entered, dominator = set(code.entered), {_ROOT: _ROOT}
-    changes = True
-    while changes:
-        changes = False
-        for node in sorted(order, key=order.__getitem__)[1:]:
-            known = [_ROOT] if node in entered else []
-            known += [other for other in before[node] if other in dominator]
-            best = known[0]
-            for other in known[1:]:
-                while best != other:
-                    if order[best] > order[other]:
-                        best = dominator[best]
-                    else:
-                        other = dominator[other]
-            if dominator.get(node) != best:
-                dominator[node], changes = best, True
-    return dominator, order
-
-
-def _dominates(dominator: dict[int, int], order: dict[int, int], head: int, node: int) -> bool:
-    while order[node] > order[head]:
-        node = dominator[node]
-    return node == head

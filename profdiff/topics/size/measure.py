@@ -50,8 +50,10 @@ class KernelSizes(NamedTuple):
             raise InputError(str(error)) from error
         return KernelSizes(
             _added(((name,), size) for name, size in sections),
-            _added(((_name(symbol.removeprefix(_PADDING)),), size) for symbol, size in functions),
-            _inlined(index) if index.has_inlines else None,
+            _added(
+                ((_name(symbol.removeprefix(_PADDING)),), size) for symbol, _, size in functions
+            ),
+            inlined_sizes(index) if index.has_inlines else None,
             None if types is None else {(f"{kind} {name}",): size for kind, name, size in types},
             index.unread,
         )
@@ -95,7 +97,8 @@ def _name(symbol: str) -> str:
     return Function.of(symbol, VMLINUX, "", True).name
 
 
-def _inlined(index: SymbolIndex) -> Sizes:
+def inlined_sizes(index: SymbolIndex) -> Sizes:
+    """Bytes by function and by what is inlined into it, with what is inlined into that."""
     start, end = index.segments()
     found = index.resolve(start)
     size = np.maximum(end, start) - start

@@ -22,8 +22,9 @@ _OPTIONS = 3
 class BuiltFrom(Record, frozen=True):
     """``commit``: of the revision that was named; ``described``: as ``git describe`` calls it.
     ``built``: the commit that was built, which has the changes. ``dirty``: with changes that
-    nobody committed. ``lost``: options that are not as the config asks for them. ``sentence``: all
-    of it in words."""
+    nobody committed. ``settings``: options that were to be otherwise than in ``config``; ``lost``:
+    those that are not as they were asked for. ``options``: how the SPEC says that code is made:
+    ``lto=thin``. ``sentence``: all of it in words."""
 
     repository: str
     commit: str
@@ -35,9 +36,11 @@ class BuiltFrom(Record, frozen=True):
     patches: list[str]
     reverted: list[str]
     config: str
+    settings: list[str]
     compiler: str
     arch: str
     lost: list[str]
+    options: list[str]
     sentence: str
 
 
@@ -77,9 +80,11 @@ def built_from(kernel: m.Kernel) -> BuiltFrom | None:
         patches=one.patches,
         reverted=one.reverted,
         config=one.config,
+        settings=one.settings,
         compiler=one.compiler,
         arch=one.arch,
         lost=one.lost,
+        options=one.options,
         sentence=sentence(one),
     )
 
@@ -93,6 +98,8 @@ def sentence(one: m.BuiltFrom) -> str:
         *([f"with {', '.join(one.patches)}"] if one.patches else []),
         *([f"without {', '.join(h[:_HASH] for h in one.reverted)}"] if one.reverted else []),
         *([f"config {one.config}"] if one.config else []),
+        *([f"with {units.few(one.settings, _OPTIONS)}"] if one.settings else []),
+        *one.options,
         *([f"which lacks {units.few(one.lost, _OPTIONS)}"] if one.lost else []),
     ]
     told = one.described or one.commit[:_HASH]
@@ -251,7 +258,7 @@ def compared(known: session.Facts, base: str, label: str, named: int) -> list[As
     known."""
     found = [
         _config(known, base, label, named),
-        _alike("compiler", known.compilers, base, label),
+        _compiler(known, base, label),
         _command_line(known, base, label),
         _machine(known, base, label),
         _workload(known, base, label),
@@ -281,7 +288,10 @@ def _config(known: session.Facts, base: str, label: str, named: int) -> Aspect |
     if not found:
         return Aspect(same=True, text="same config")
     differ = sum(one.everywhere for one in found)
-    relevant = [one for one in found if one.relevant]
+    # What follows from what was asked for is told as that.
+    relevant = [
+        one for one in found if one.relevant and not known.is_asked_for(one.option, base, label)
+    ]
     told = f"config: {differ:,} option{' differs' if differ == 1 else 's differ'}"
     if len(found) > differ:
         told += f", {len(found) - differ:,} in one config only"
@@ -302,6 +312,15 @@ def _alike(what: str, values: Mapping[str, str], base: str, label: str) -> Aspec
         return None
     same = values[base] == values[label]
     return Aspect(same=same, text=f"same {what}" if same else f"{what} differs")
+
+
+def _compiler(known: session.Facts, base: str, label: str) -> Aspect | None:
+    """But for one that was to differ."""
+    both = base in known.compilers and label in known.compilers
+    if both and known.compilers[base] != known.compilers[label]:
+        differs = known.compiler_differs(base, label)
+        return Aspect(same=False, text="compiler differs") if differs else None
+    return _alike("compiler", known.compilers, base, label)
 
 
 def _command_line(known: session.Facts, base: str, label: str) -> Aspect | None:

@@ -26,8 +26,8 @@ pub struct TextSection {
 /// A parsed ELF file: its executable sections, symbols and debug sections.
 pub(crate) struct Elf<'d> {
     path: PathBuf,
-    file: ElfFile64<'d, LittleEndian>,
-    bases: SectionBases,
+    pub(crate) file: ElfFile64<'d, LittleEndian>,
+    pub(crate) bases: SectionBases,
     text: Vec<(usize, TextSection)>,
 }
 

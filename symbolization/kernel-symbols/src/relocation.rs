@@ -113,7 +113,7 @@ pub(crate) fn relocate(
 }
 
 /// Bytes that a relocation writes, and whether the value is relative to its place.
-fn width(
+pub(crate) fn width(
     file: &ElfFile64<'_, LittleEndian>,
     kind: object::elf::RelocationType,
 ) -> Option<(usize, bool)> {

@@ -40,7 +40,7 @@ mod _native {
     #[pymodule_export]
     use crate::perf::{is_perf_data, Event, KernelMapping, PerfData, PerfReading, PerfText};
     #[pymodule_export]
-    use crate::sizes::{elf_sizes, type_sizes};
+    use crate::sizes::{elf_references, elf_sizes, type_sizes};
     #[pymodule_export]
     use crate::stacks::{
         add_to_parents, distinct_stacks, expand_calls, outer_calls, write_folded, FunctionStacks,

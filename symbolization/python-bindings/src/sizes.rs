@@ -1,4 +1,4 @@
-//! How many bytes the parts of a program take.
+//! How many bytes the parts of a program take, and what its code refers to.
 
 use std::path::PathBuf;
 
@@ -8,13 +8,39 @@ use pyo3::prelude::*;
 use crate::error::native;
 use crate::threads::parallel;
 
-/// The sections of an ELF file and its functions, as (name, size).
+/// Name, address and size of functions.
+type Functions = Vec<(String, u64, u64)>;
+
+/// The sections of an ELF file, as (name, size), and its functions.
 #[pyfunction]
 pub(crate) fn elf_sizes(
     py: Python<'_>,
     path: PathBuf,
-) -> PyResult<(ks::NamedSizes, ks::NamedSizes)> {
-    py.detach(|| ks::elf_sizes(&path)).map_err(native)
+) -> PyResult<(ks::NamedSizes, Functions)> {
+    let (sections, functions) = py.detach(|| ks::elf_sizes(&path)).map_err(native)?;
+    let told = |(name, start, size): (String, ks::Svma, u64)| (name, start.0, size);
+    Ok((sections, functions.into_iter().map(told).collect()))
+}
+
+/// Field, width, whether it is relative, name, section, target, addend.
+type Reference = (u64, u8, bool, u32, u32, u64, i64);
+/// Section, offset, size, name.
+type Variable = (u32, u64, u64, String);
+
+/// Architecture, names, references and variables of an object file.
+#[pyfunction]
+pub(crate) fn elf_references(
+    py: Python<'_>,
+    path: PathBuf,
+) -> PyResult<(&'static str, Vec<String>, Vec<Reference>, Vec<Variable>)> {
+    let found = py.detach(|| ks::elf_references(&path)).map_err(native)?;
+    let told = |one: ks::Reference| {
+        let target = one.target.0;
+        let place = (one.field.0, one.width, one.relative);
+        (place.0, place.1, place.2, one.name, one.section, target, one.addend)
+    };
+    let references = found.references.into_iter().map(told).collect();
+    Ok((found.architecture, found.names, references, found.variables))
 }
 
 /// Kind, name and size of types.

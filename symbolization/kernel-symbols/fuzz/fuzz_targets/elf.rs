@@ -2,7 +2,7 @@
 #![no_main]
 
 use kernel_symbols::{
-    demangled, elf_build_id, elf_code, elf_data, elf_debug_info, elf_sizes,
+    demangled, elf_build_id, elf_code, elf_data, elf_debug_info, elf_references, elf_sizes,
     file_offsets_to_svma, place_module, place_user, statements, Avma, Instruction, Kallsyms, Svma, SymbolIndex,
 };
 use kernel_symbols_fuzz::file;
@@ -14,6 +14,7 @@ fuzz_target!(|data: &[u8]| {
     let _ = elf_debug_info(&path);
     let _ = elf_data(&path);
     let _ = elf_sizes(&path);
+    let _ = elf_references(&path);
     let _ = file_offsets_to_svma(&path, &[0, 0x1000, u64::MAX]);
     let instruction = Instruction {
         address: Avma(0x1000),

@@ -1,0 +1,1 @@
+"""What compilers make of the same source."""
