@@ -92,7 +92,7 @@ def test_paths_beside_the_file_are_meant_from_there(
     [
         ("repeats = 3", "did you mean repeat?"),
         ("experiment = 'x'", "unknown key experiment"),
-        ("xyzzy = 3", "known: aa, append"),
+        ("xyzzy = 3", "known: aa, allocations, append"),
         ("repeat = true", "neither text nor a number"),
         ("repeat = 1979-05-27", "neither text nor a number"),
         ("all = true", "unknown key all"),

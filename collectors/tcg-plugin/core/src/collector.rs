@@ -92,9 +92,7 @@ pub unsafe fn install(
     };
     memory::bound(arguments.memory);
     probes::begin(arguments.probes, architecture);
-    if let Some((layout, allocators)) = arguments.allocators {
-        allocations::begin(layout, allocators, architecture);
-    }
+    allocations::begin(arguments.allocators, architecture);
     // SAFETY: as above.
     let vcpus = usize::try_from(unsafe { (*info).smp_vcpus }).unwrap_or(0);
     let out = arguments.out;

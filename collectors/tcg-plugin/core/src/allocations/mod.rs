@@ -71,8 +71,11 @@ fn watched() -> Option<&'static mut Watched> {
     unsafe { WATCHED.load(Ordering::Relaxed).as_mut() }
 }
 
-/// Count what these give out and take back from now on.
-pub fn begin(layout: Layout, allocators: Vec<Allocator>, architecture: &'static dyn Architecture) {
+/// Count what these give out and take back from now on, if any are told.
+pub fn begin(told: Option<(Layout, Vec<Allocator>)>, architecture: &'static dyn Architecture) {
+    let Some((layout, allocators)) = told else {
+        return;
+    };
     let place = |allocator: Allocator| {
         let (address, registers) = (allocator.address, None);
         let place = Place {
