@@ -13,10 +13,7 @@ type Functions = Vec<(String, u64, u64)>;
 
 /// The sections of an ELF file, as (name, size), and its functions.
 #[pyfunction]
-pub(crate) fn elf_sizes(
-    py: Python<'_>,
-    path: PathBuf,
-) -> PyResult<(ks::NamedSizes, Functions)> {
+pub(crate) fn elf_sizes(py: Python<'_>, path: PathBuf) -> PyResult<(ks::NamedSizes, Functions)> {
     let (sections, functions) = py.detach(|| ks::elf_sizes(&path)).map_err(native)?;
     let told = |(name, start, size): (String, ks::Svma, u64)| (name, start.0, size);
     Ok((sections, functions.into_iter().map(told).collect()))
@@ -35,9 +32,17 @@ pub(crate) fn elf_references(
 ) -> PyResult<(&'static str, Vec<String>, Vec<Reference>, Vec<Variable>)> {
     let found = py.detach(|| ks::elf_references(&path)).map_err(native)?;
     let told = |one: ks::Reference| {
-        let target = one.target.0;
-        let place = (one.field.0, one.width, one.relative);
-        (place.0, place.1, place.2, one.name, one.section, target, one.addend)
+        let (field, target) = (one.field.0, one.target.0);
+        let (width, name, section) = (one.width, one.name, one.section);
+        (
+            field,
+            width,
+            one.relative,
+            name,
+            section,
+            target,
+            one.addend,
+        )
     };
     let references = found.references.into_iter().map(told).collect();
     Ok((found.architecture, found.names, references, found.variables))
