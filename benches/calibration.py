@@ -199,12 +199,11 @@ def null_table(count: int = EXPERIMENTS) -> Table:
     rows: Table = [
         ("no difference", "boots", "Mann-Whitney", "Welch", "changed", "median in", "mean in")
     ]
-    cases = [(noise, (n, n), (CV, CV)) for noise in NOISES for n in (5, 9)]
+    cases = [(noise, (5, 5), (CV, CV)) for noise in NOISES]
     cases += [
+        ("normal", (9, 9), (CV, CV)),
         ("normal", (4, 4), (CV, CV)),
-        ("normal", (5, 9), (CV, CV)),
         ("normal", (5, 5), (CV / 5, CV * 2)),
-        ("normal", (9, 9), (CV / 5, CV * 2)),
     ]
     for seed, (noise, boots, cvs) in enumerate(cases):
         part = null(noise, boots, count, seed, cvs)
@@ -222,7 +221,7 @@ def verdict_table(count: int = EXPERIMENTS // 4) -> Table:
     ]
     titles = (f"+{100 * change:.0f}%: *{verdict}*" for change, verdict in cells)
     rows: Table = [("CV 0.5%", "boots", *titles)]
-    for seed, (noise, n) in enumerate((noise, n) for noise in NOISES for n in (5, 9)):
+    for seed, (noise, n) in enumerate([("normal", 5), *((noise, 9) for noise in NOISES)]):
         parts = {
             change: verdicts(noise, n, change, CV / 2, count, seed)
             for change in dict.fromkeys(change for change, _ in cells)
@@ -235,7 +234,7 @@ def verdict_table(count: int = EXPERIMENTS // 4) -> Table:
 def power_table(count: int = EXPERIMENTS // 20) -> Table:
     changes = (0.0, 0.01, 0.02, 0.03, 0.05)
     rows: Table = [("*changed*, CV 1%", "boots", *(f"+{100 * change:.0f}%" for change in changes))]
-    for seed, (noise, n) in enumerate((noise, n) for noise in NOISES for n in (5, 9, 15)):
+    for seed, (noise, n) in enumerate((noise, n) for noise in NOISES for n in (5, 9)):
         parts = (verdicts(noise, n, change, CV, count, seed)["changed"] for change in changes)
         rows.append((noise, f"{n}, {n}", *map(_percent, parts)))
     return rows
@@ -252,7 +251,7 @@ def two_level_table(count: int = EXPERIMENTS // 10) -> Table:
 
 def discovery_table(tables: int = EXPERIMENTS // 50) -> Table:
     rows: Table = [("changed of 200", "boots", "false", "found", "wrong *changed*", "unadjusted")]
-    for seed, (boots, changed) in enumerate(((9, 0), (9, 20), (9, 100), (5, 20), (5, 100))):
+    for seed, (boots, changed) in enumerate(((9, 0), (9, 20), (5, 20), (5, 100))):
         part = discoveries(boots, changed, tables, seed)
         figures = (part.false, part.found, part.wrong_verdicts, part.unadjusted)
         rows.append((str(changed), f"{boots}, {boots}", *map(_percent, figures)))

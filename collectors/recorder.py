@@ -90,7 +90,8 @@ class Recorder:
     guests run the workload once more under the agent's eyes. ``folder`` is for what guests boot
     from. ``place``: where guests run, None for here. ``machines``: by key, those that were saved
     before, or why they could not be; others are saved when a run needs them, which waits.
-    ``models``: by the processor's model, ``qemu`` with it, for kernels that are given one."""
+    ``models``: by the processor's model, ``qemu`` with it, for kernels that are given one.
+    ``workloads``: by label, those of kernels that run another program than ``workload``."""
 
     collector: Collector
     options: Options
@@ -102,7 +103,8 @@ class Recorder:
     place: GuestPlace | None = None
     machines: Mapping[str, MachineState | records.Failure] = field(default_factory=dict)
     models: Mapping[str, Qemu] = field(default_factory=dict)
-    _archives: dict[tuple[tuple[str, ...], VariedState | None], Path] = field(
+    workloads: Mapping[str, PreparedWorkload] = field(default_factory=dict)
+    _archives: dict[tuple[tuple[str, ...], VariedState | None, str], Path] = field(
         default_factory=dict, init=False
     )
     _states: dict[SavedMachine, MachineState | records.Failure] = field(
@@ -144,6 +146,10 @@ class Recorder:
         model = kernel.variant.cpu
         return self.models[model] if model and self.qemu else self.qemu
 
+    def workload_of(self, kernel: KernelFiles) -> PreparedWorkload:
+        """What a kernel runs."""
+        return self.workloads.get(kernel.label, self.workload)
+
     @property
     def restores(self) -> bool:
         """Whether runs restore a machine instead of booting one."""
@@ -155,8 +161,9 @@ class Recorder:
         qemu, guest = self.emulator(kernel), kernel.variant.guest(self.guest)
         assert qemu  # noqa: S101
         programs = self.collector.programs(qemu.architecture)
-        # Names of arguments take less than what is added to this.
-        room = room_for(self.workload.files, self._own_files(()))
+        # Names of arguments take less than what is added to this. One machine serves all programs.
+        every = [*self.workloads.values(), self.workload]
+        room = max(room_for(one.files, self._own_files(one, ())) for one in every)
         return SavedMachine(qemu, kernel, guest, cpus, tuple(programs), room)
 
     def _restore(self, qemu: Qemu, job: RunJob) -> "Running":
@@ -172,10 +179,11 @@ class Recorder:
                 f"{job.kernel.label}: its machine cannot be restored ({state.message}): add "
                 "--no-restore"
             )
-        for file in self.workload.files:
+        workload = self.workload_of(job.kernel)
+        for file in workload.files:
             refuse_own(file)
-        own = self._own_files(job.argv, observe=self._observes(job))
-        delivery = Delivery(self.workload.files, own)
+        own = self._own_files(workload, job.argv, observe=self._observes(job))
+        delivery = Delivery(workload.files, own)
         if self.place is not None:
             return self.place.restore(self, job, machine, state, delivery)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -197,7 +205,7 @@ class Recorder:
         run = MachineRun(
             address,
             script="machine.sh",
-            files=files | self._own_files(command),
+            files=files | self._own_files(self.workload, command),
             programs=programs,
             folder=job.folder,
             timeout=self.guest.timeout,
@@ -212,25 +220,34 @@ class Recorder:
         return self.observe and job.variation.state is None
 
     def _own_files(
-        self, argv: list[str] | tuple[str, ...], *, observe: bool = False
+        self,
+        workload: PreparedWorkload,
+        argv: list[str] | tuple[str, ...],
+        *,
+        observe: bool = False,
     ) -> dict[str, bytes]:
         own = dict(self.collector.files(self.options, emulated=self.emulated))
         if observe and self.collector.uses_agent:
             own["observe"] = b""
         # The agent finds the further copies beside the first one.
-        for number, words in enumerate(self.workload.arguments_of(argv)):
+        for number, words in enumerate(workload.arguments_of(argv)):
             own[f"argv.{number}" if number else "argv"] = nul_separated(words)
+        if workload.environment:
+            own["environment"] = nul_separated(workload.environment)
         if script := self.collector.script():
             own["collector.sh"] = script.encode()
         return own
 
     def _archive(self, qemu: Qemu, job: RunJob) -> Path:
         """What a guest of ``job`` boots from, built when the first run needs it."""
-        key = job.argv, job.variation.state
+        workload = self.workload_of(job.kernel)
+        label = job.kernel.label if job.kernel.label in self.workloads else ""
+        key = job.argv, job.variation.state, label
         if key not in self._archives:
-            own = self._own_files(job.argv, observe=self._observes(job)) | job.variation.files()
+            own = self._own_files(workload, job.argv, observe=self._observes(job))
+            own |= job.variation.files()
             files = {file.guest_path: file for file in self.collector.programs(qemu.architecture)}
-            files |= {file.guest_path: file for file in self.workload.files}
+            files |= {file.guest_path: file for file in workload.files}
             self.folder.mkdir(parents=True, exist_ok=True)
             path = self.folder / f"{len(self._archives)}.cpio.gz"
             build(path, files.values(), own, self.guest.settle, qemu.architecture)
@@ -280,6 +297,6 @@ class Running:
             failure,
             self.recorder.options,
             self.recorder.emulated,
-            self.recorder.workload.has_marks,
+            self.recorder.workload_of(self.job.kernel).has_marks,
         )
         return collector.judge(left)

@@ -42,12 +42,14 @@ class Guest(Part, frozen=True):
 class Variant(Part, frozen=True):
     """What one kernel is given otherwise than the others: ``append``, boot arguments behind those
     of all; ``memory`` in MiB, the number of vCPUs (``cpus``) and QEMU's ``-cpu`` (``cpu``) in place
-    of theirs, None for theirs."""
+    of theirs, None for theirs. ``program``: what it runs where sides are programs, as a word:
+    ``program=./a``, ``sysroot=./root``, ``NAME=VALUE``; "" for what all run."""
 
     append: Annotated[str, msgspec.Meta(max_length=MAX_APPEND)] = ""
     memory: Annotated[int, msgspec.Meta(ge=16, le=2**24)] | None = None
     cpus: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
     cpu: Text | None = None
+    program: Text = ""
 
     def guest(self, usual: Guest) -> Guest:
         """The guest of a kernel with it, where others have the ``usual`` one."""
@@ -63,16 +65,18 @@ class Variant(Part, frozen=True):
             memory=other.memory or self.memory,
             cpus=other.cpus or self.cpus,
             cpu=other.cpu or self.cpu,
+            program=other.program or self.program,
         )
 
     @property
     def words(self) -> list[str]:
-        """What it gives: each argument, then ``memory=2048M``, ``cpus=2``, ``cpu=MODEL``."""
+        """What it gives: each argument, ``memory=2048M``, ``cpus=2``, ``cpu=MODEL``, a program."""
         return [
             *arguments(self.append),
             *([f"memory={self.memory}M"] if self.memory else []),
             *([f"cpus={self.cpus}"] if self.cpus else []),
             *([f"cpu={self.cpu}"] if self.cpu else []),
+            *([self.program] if self.program else []),
         ]
 
 
@@ -121,9 +125,9 @@ FAILURES = (
 
 
 class Window(Part, frozen=True):
-    """What was measured: the workload's own marks, or the whole command."""
+    """What was measured: the workload's own marks, the whole command, or the kernel's boot."""
 
-    kind: Literal["marks", "command"]
+    kind: Literal["marks", "command", "boot"]
     count: Count
 
 
@@ -212,10 +216,10 @@ class BuiltFrom(Part, frozen=True):
     of a work tree its HEAD; ``described``: what ``git describe`` calls it. ``built``: the commit
     that was really built, which is ``commit`` or was made of it with the changes; ``tree``: its
     tree. ``dirty``: of a work tree with changes that nobody committed. ``patches``: file names and
-    subjects; ``reverted``: commits. ``config``: where the config is from. ``compiler``: the first
-    line that it says of its version. ``lost``: options that are not as the config asked for them,
-    ``CONFIG_X=y``: the source does not have them so. ``options``: of the SPEC, how code is made:
-    ``cc=clang-19``, ``lto=thin``."""
+    subjects; ``reverted``: commits. ``config``: where the config is from; ``settings``: options of
+    it that were to be otherwise, ``CONFIG_X=y``. ``compiler``: the first line that it says of its
+    version. ``lost``: options that are not as the config asked for them: the source does not have
+    them so. ``options``: of the SPEC, how code is made: ``cc=clang-19``, ``lto=thin``."""
 
     repository: Text
     commit: Commit
@@ -230,4 +234,5 @@ class BuiltFrom(Part, frozen=True):
     compiler: Text = ""
     arch: Text = ""
     lost: list[Text] = msgspec.field(default_factory=list)
+    settings: list[Text] = msgspec.field(default_factory=list)
     options: list[Text] = msgspec.field(default_factory=list)

@@ -63,6 +63,11 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
         ],
         "plan": [([*KERNELS, *TOGGLE], ""), ([*suite, "-o", "suite.profdiff"], "")],
         "merge": [(["suite.profdiff", *shards], "")],
+        "options": [
+            (["suite.profdiff"], ""),
+            (["suite.profdiff", "--csv", "options.csv"], ""),
+            (["git:linux@v6.12.107", "--toggle", "SWAP", *TOGGLE], "make is not installed"),
+        ],
         "report": [
             (["s.profdiff"], ""),
             (["s.profdiff", *asked(FORMS, "report", "session")], ""),

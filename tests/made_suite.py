@@ -61,7 +61,9 @@ def suite(labels: Sequence[str] = ("base", "mid", "new"), **more: object) -> Sui
                 release=RELEASES.get(label, f"6.{place}.0"),
                 build_id=f"{place + 1:02x}" * 20,
                 compiler="gcc 12.2.0",
-                variant=Variant(append="", memory_mib=None, cpus=None, cpu=None, words=[]),
+                variant=Variant(
+                    append="", memory_mib=None, cpus=None, cpu=None, program="", words=[]
+                ),
             )
             for place, label in enumerate(labels)
         ],

@@ -30,9 +30,10 @@ def _any(patterns: Iterable[str]) -> str:
 _INTERRUPTS = _any(architecture.interrupts for architecture in ARCHITECTURES)
 _VECTORS = tuple(architecture.vectors for architecture in ARCHITECTURES if architecture.vectors)
 # kernel/kthread.c; kernel/sched/idle.c, and what calls it: init/main.c, arch/*/kernel/.
+_IDLE = "do_idle|cpu_startup_entry"
 _THREADS = (
-    r"kthread|call_usermodehelper_exec_async|do_idle|cpu_startup_entry|rest_init|start_kernel|"
-    r"start_secondary|secondary_start_kernel"
+    rf"kthread|call_usermodehelper_exec_async|{_IDLE}|rest_init|start_kernel|start_secondary|"
+    r"secondary_start_kernel"
 )
 # Where a new task begins and leaves the kernel.
 _BEGINNINGS = _any(architecture.beginnings for architecture in ARCHITECTURES)
@@ -88,6 +89,12 @@ class Entries(msgspec.Struct, frozen=True):
     def __len__(self) -> int:
         return len(self.names)
 
+    def of_boot(self) -> "Entries":
+        """Those that do not boot a kernel: its threads do."""
+        rows = zip(self.names, self.start.tolist(), self.end.tolist(), strict=True)
+        boots = re.compile(rf"(?!(?:{_IDLE})$)(?:{_THREADS})")
+        return Entries.of(row for row in rows if not boots.fullmatch(row[0]))
+
     def begins_beside(self, address: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """bool[A]: whether what is entered at each address runs beside the workload."""
         found: NDArray[np.bool_] = self._inside(_INTERRUPTS, address)
@@ -136,16 +143,19 @@ def own_context(counts: Counts, entries: Entries) -> tuple[Counts, int] | None:
     """The same of the workload's own context, and how many instructions ran beside it; None where
     that cannot be told: without callers, or entries.
 
+    In a boot, interrupts and idling run beside the workload, and the kernel's threads do not.
     An address where both ran has what is certain of its branches, the rest is not known; iterations
     are divided as the executions are.
     """
     tree = counts.calls
     if tree is None or not len(entries) or tree.unequal(counts.count):
         return None
-    beside = _beside(tree, counts.address, entries)
+    beside = nodes_beside(counts, tree, entries)
     ran_beside = beside[tree.node]
-    # A task whose calls were not seen, since it slept when its machine was saved, has no callers.
-    ran_beside |= (tree.node == 0) & _of_another(tree.place, counts.address, entries)
+    if counts.kind != "boot":
+        # A task whose calls were not seen, since it slept when its machine was saved, has no
+        # callers.
+        ran_beside |= (tree.node == 0) & _of_another(tree.place, counts.address, entries)
     apart = np.zeros_like(counts.count)
     np.add.at(apart, tree.place[ran_beside], tree.count[ran_beside])
     own = counts.count - apart
@@ -160,11 +170,15 @@ def beside(counts: Counts, own: Counts) -> Beside:
     return Beside(address[apart > 0], apart[apart > 0])
 
 
-def _beside(tree: CallTree, address: NDArray[np.uint64], entries: Entries) -> NDArray[np.bool_]:
-    """bool[M]: which nodes are beside the workload."""
+def nodes_beside(counts: Counts, tree: CallTree, entries: Entries) -> NDArray[np.bool_]:
+    """bool[M]: which nodes of the call tree of ``counts`` are beside the workload."""
+    boots, address = counts.kind == "boot", counts.address
+    if boots:
+        entries = entries.of_boot()
     where = np.append(address, np.uint64(0))  # Row -1: nowhere.
     begins = entries.begins_beside(where[tree.target])
-    begins |= (tree.parent == 0) & _of_another(tree.site, address, entries)
+    if not boots:
+        begins |= (tree.parent == 0) & _of_another(tree.site, address, entries)
     # A return of a retpoline leads to a thread's function in the node that called the retpoline.
     led = tree.node[entries.begins_threads(where[tree.place])]
     begins[led[led > 0]] = True

@@ -33,7 +33,8 @@ _RECORD = np.dtype([("address", "<u8"), ("count", "<u8"), ("code", "V16")])
 _VERSION = 6
 # What is behind the header and two numbers of the clock.
 _TABLES = (_RECORD, _NODE, _ROW, _REPEATED, _BRANCH, _IDLE, _PATH)
-_KINDS: dict[int, Literal["none", "command", "marks"]] = {0: "none", 1: "command", 2: "marks"}
+Kind = Literal["none", "command", "marks", "boot"]
+_KINDS: dict[int, Kind] = {0: "none", 1: "command", 2: "marks", 3: "boot"}
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -51,7 +52,7 @@ class Counts(msgspec.Struct, frozen=True):
     without ``calls``. ``clock``: None where QEMU does not tell.
     """
 
-    kind: Literal["none", "command", "marks"]
+    kind: Kind
     opened: int
     closed: int
     misplaced: int

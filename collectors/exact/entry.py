@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from profdiff.base.errors import MissingError, ProfdiffError
+from profdiff.base.errors import InputError, MissingError, ProfdiffError
 from profdiff.base.metric import EXACT, IDLE, INSTRUCTIONS
 from profdiff.collectors.collector import Collector, Options
 from profdiff.collectors.probe.entry import PROBE
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from profdiff.collectors.recorded import Recorded
 
 _FILE = "counts.bin"
-# Which the plugin makes of that.
-_PROBES = "counts.probes"
+# Which the plugin makes of that, where they are wanted.
+_PROBES, _ALLOCATIONS = "counts.probes", "counts.memory"
+_OF_COMMAND = ("usage", "vmstat-before", "vmstat-after", "stdout", "stderr")
 
 
 class Exact(Collector):
@@ -43,6 +44,18 @@ class Exact(Collector):
             help="Record who called whom with exact counts. Recording takes about 40% longer.",
         ),
         PROBE,
+        click.Option(
+            ["--allocations"],
+            is_flag=True,
+            help="Record also how many bytes slab caches, and how many pages the page allocator, "
+            "give out and take back. Needs QEMU 9 or later, and x86-64.",
+        ),
+        click.Option(
+            ["--boot"],
+            is_flag=True,
+            help="Record how kernels boot, instead of a COMMAND: from start_kernel() to the first "
+            "instruction of init, each kernel twice unless --repeat says more.",
+        ),
     )
     failures = ("window",)
     profiles = True
@@ -77,22 +90,38 @@ class Exact(Collector):
             from profdiff.collectors.exact import probes
 
             how += probes.arguments(kernel, qemu.architecture.name, wanted)
+        if options.get("allocations") and kernel:
+            from profdiff.collectors.exact import allocations
+
+            how += allocations.arguments(kernel)
+        if options.get("boot") and kernel:
+            how += f",boot={boot_address(kernel):x}"
         return self.plugin_arguments(qemu, folder, how)
 
     def refuse(self, kernels: Sequence[KernelFiles], options: Options, qemu: Qemu | None) -> None:
-        if not (wanted := options.get("probe")) or qemu is None:
+        if options.get("boot") and qemu is not None:
+            if qemu.architecture.name != "x86_64":
+                told = qemu.architecture.told
+                raise InputError(f"--boot: {told} guests are not supported, only x86-64 ones")
+            for kernel in kernels:
+                boot_address(kernel)
+        wanted = [name for name in ("probe", "allocations") if options.get(name)]
+        if not wanted or qemu is None:
             return
-        from profdiff.collectors.exact import probes
+        from profdiff.collectors.exact import allocations, probes
         from profdiff.collectors.programs import newer
 
         if qemu.plugin_api == 1:
             command = newer(qemu.architecture.emulator)
             install = f": {command}" if command else ", and name it with --qemu"
             raise MissingError(
-                f"--probe: plugins of {qemu.version} cannot read registers; install QEMU 9 or "
-                f"later{install}"
+                f"--{wanted[0]}: plugins of {qemu.version} cannot read registers; install QEMU 9 "
+                f"or later{install}"
             )
-        probes.refuse(kernels, qemu.architecture.name, wanted)
+        if "probe" in wanted:
+            probes.refuse(kernels, qemu.architecture.name, options["probe"])
+        if "allocations" in wanted:
+            allocations.refuse(kernels, qemu.architecture.name)
 
     def plugin_arguments(self, qemu: Qemu, folder: Path, how: str) -> list[str]:
         """QEMU's, to count so into ``folder``. Raises MissingError."""
@@ -120,7 +149,9 @@ class Exact(Collector):
             told = f"guests go without it, since this QEMU loses {architecture.flaw.told}"
             found.append(Finding(" ".join(qemu.without), "note", told, command))
         if qemu.plugin_api == 1 and command:
-            told = "for --probe, and to count as another machine with QEMU 10 does"
+            told = (
+                "for --probe and --allocations, and to count as another machine with QEMU 10 does"
+            )
             found.append(Finding("newer QEMU", "note", told, command))
         return found
 
@@ -135,11 +166,16 @@ class Exact(Collector):
         if left.failure:
             return result
         counts, result = recorded(result, left, "counts", _FILE, Counts.load)
-        result = replace(result, files={**left.files, "counts": _FILE})
+        kept = {**left.files, "counts": _FILE}
+        if left.options.get("boot"):
+            # What was seen of the command that ran behind the boot says nothing of that.
+            kept = {what: name for what, name in kept.items() if what not in _OF_COMMAND}
+        result = replace(result, files=kept)
         if result.failure:
             return result
-        if (left.folder / _PROBES).exists():
-            result = replace(result, files={**result.files, "probes": _PROBES})
+        for what, file in (("probes", _PROBES), ("allocations", _ALLOCATIONS)):
+            if (left.folder / file).exists():
+                result = replace(result, files={**result.files, what: file})
         entries = context.Entries.of_kallsyms(left.read("kallsyms"))
         beside = None
         interrupts = entries.interrupts(counts.address, counts.count) if len(entries) else None
@@ -192,6 +228,26 @@ class Exact(Collector):
             untold=counts.untold,
             beside=beside,
         )
+
+
+def boot_address(kernel: KernelFiles) -> int:
+    """Where a kernel's boot begins to be counted. Raises InputError."""
+    from profdiff.base.cache import symbol_cache
+    from profdiff.symbolization._native import NativeError, SymbolIndex
+
+    if kernel.debug_elf is None:
+        raise InputError(
+            f"--boot: {kernel.label} has no debug ELF that says where start_kernel() is: name "
+            "IMAGE,vmlinux=ELF"
+        )
+    try:
+        index = SymbolIndex.open(str(kernel.debug_elf), str(symbol_cache() or "") or None)
+    except NativeError as error:
+        raise InputError(f"{kernel.label}: {error}") from error
+    address = index.symbol_address("start_kernel")
+    if address is None:
+        raise InputError(f"--boot: {kernel.debug_elf} has no symbol start_kernel")
+    return address
 
 
 def counts_elsewhere(version: str) -> bool:

@@ -78,9 +78,9 @@ def _places(elf: Path, architecture: str, probe: ProbedVariable) -> Places:
 def _begin(
     row: tuple[int, str, str, int, int, str, int, bool], architecture: str, probe: ProbedVariable
 ) -> Begin:
-    address, within, how, register, number, why, size, signed = row
-    names, stack, behind = _REGISTERS[architecture]
-    named = names[register] if register < len(names) else ""
+    address, within, how, number_of_register, number, why, size, signed = row
+    _, stack, behind = _REGISTERS[architecture]
+    named = register(number_of_register, architecture)
     if how == "frame" and within == probe.function:
         how, named, number = "memory", stack, number + behind
     elif how == "frame":
@@ -89,6 +89,12 @@ def _begin(
         how, why = "nothing", "it is in a register that holds no integer"
     kind = f"{'s' if signed else 'u'}{size or 8}"
     return Begin(address, within, why, f"{address:x}:{how}:{named}:{number}:{kind}")
+
+
+def register(number: int, architecture: str) -> str:
+    """What gdb calls the register that has a number in DWARF; "" for one that holds no integer."""
+    names, _, _ = _REGISTERS[architecture]
+    return names[number] if number < len(names) else ""
 
 
 def arguments(kernel: KernelFiles, architecture: str, wanted: Iterable[str]) -> str:

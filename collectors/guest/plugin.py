@@ -39,7 +39,7 @@ class Windows(Protocol):
     """Whose marks opened the window, and how often marks executed."""
 
     @property
-    def kind(self) -> Literal["none", "command", "marks"]: ...
+    def kind(self) -> Literal["none", "command", "marks", "boot"]: ...
     @property
     def opened(self) -> int: ...
     @property
@@ -63,16 +63,20 @@ def recorded(
         raise MissingError(
             f"QEMU could not write the {what} ({error}): free some disk space"
         ) from error
-    failure = result.failure or window_failure(found, left.has_marks)
+    boots = bool(left.options.get("boot"))
+    failure = result.failure or window_failure(found, left.has_marks, boots=boots)
     window = None if found.kind == "none" else Window(kind=found.kind, count=found.closed)
     return found, replace(result, failure=failure, window=window)
 
 
-def window_failure(found: Windows, expect_marks: bool) -> Failure | None:
+def window_failure(found: Windows, expect_marks: bool, *, boots: bool = False) -> Failure | None:
     """Why what was recorded is not that of a window; None if it is. ``expect_marks``: the program
-    has them."""
+    has them; ``boots``: it is the kernel's boot."""
     never = "the window never opened"
-    if found.misplaced and not found.opened:
+    if boots and not found.closed:
+        lacks = "init executed nothing" if found.opened else "start_kernel() never executed"
+        why = f"the boot was not seen: {lacks} at the addresses of the debug ELF"
+    elif found.misplaced and not found.opened:
         why = f"{never}: PROFDIFF_STOP() executed without PROFDIFF_START() before it"
     elif expect_marks and found.kind != "marks":
         why = f"{never}: the program has marks, but PROFDIFF_START() never executed"

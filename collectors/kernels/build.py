@@ -298,24 +298,26 @@ def _configure_again(make: Make, *, quiet: bool) -> list[str]:
         return configure(make, quiet=quiet)
 
 
-def configure(make: Make, *, quiet: bool) -> list[str]:
-    """Make the config; returns the options that are not as they were asked for. Raises InputError
-    where a guest cannot work with it."""
+def configure(make: Make, *, quiet: bool, tiny: str = "") -> list[str]:
+    """Make the config; returns the options that are not as they were asked for. ``tiny``: what
+    ``tinyconfig`` makes, if that is known. Raises InputError where a guest cannot work with it."""
     job, place = make.job, make.objects.folder / ".config"
     configured = make.objects.folder / _CONFIGURED
     if make.objects.cut_short or not place.is_file() or not _same_options(job, configured):
         configured.unlink(missing_ok=True)
         if (make.slot.tree / "scripts/kconfig").is_dir():
             needed("flex", "bison", "bc")
-        wanted = job.requested.text
+        wanted = job.requested.asked
         if not job.requested.whole:
-            make("tinyconfig")
-            wanted = configs.merged(place.read_text(errors="replace"), wanted)
+            if not tiny:
+                make("tinyconfig")
+                tiny = place.read_text(errors="replace")
+            wanted = configs.merged(tiny, wanted)
         write_atomic(place, wanted.encode(), durable=False)
         make("olddefconfig")
-        write_atomic(configured, job.prepared.tree.encode(), durable=False)
+        write_atomic(configured, _made_for(job).encode(), durable=False)
     got = configs.options(place.read_text(errors="replace"))
-    lost = configs.lost(configs.options(job.requested.text), got)
+    lost = configs.lost(configs.options(job.requested.asked), got)
     lost += job.requested.turned_off
     if lacking := code_options.lacking(dict(job.spec.code), got):
         raise InputError(
@@ -349,13 +351,20 @@ def tell_lost(job: BuildJob, lost: Sequence[str]) -> None:
 
 
 def _same_options(job: BuildJob, configured: Path) -> bool:
-    """Whether nothing that the config is made of differs from the tree that it was made for, which
-    ``configured`` names: Kconfig takes a third of the time of a small build."""
+    """Whether nothing that the config is made of differs from what it was made for, a tree and a
+    config, which ``configured`` names: Kconfig takes a third of the time of a small build."""
     if not configured.is_file():
         return False
-    words = ("diff-tree", "-r", "--name-only", "-z", configured.read_text(), job.prepared.tree)
+    tree, _, config = configured.read_text().partition(" ")
+    if config != job.requested.digest:
+        return False
+    words = ("diff-tree", "-r", "--name-only", "-z", tree, job.prepared.tree)
     changed = job.prepared.git.succeeds(*words)
     return changed is not None and not _OF_CONFIG.search(changed)
+
+
+def _made_for(job: BuildJob) -> str:
+    return f"{job.prepared.tree} {job.requested.digest}"
 
 
 def _processors() -> int:

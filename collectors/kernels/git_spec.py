@@ -1,7 +1,8 @@
 """``git:REPO[@REV]`` taken apart: a kernel that is built from a git repository, and how.
 
 ``git:REPO[@REV]``, then any of ``+PATCH`` and ``~COMMIT`` in their order, then ``,config=...``,
-``,cc=...``, ``,arch=...`` and options of code (``docs/kernels.md``).
+``,cc=...``, ``,arch=...``, options of code, and any number of ``,CONFIG_X=VALUE``
+(``docs/kernels.md``).
 """
 
 import contextlib
@@ -21,16 +22,23 @@ from profdiff.collectors.kernels import code_options
 
 PREFIX = "git:"
 # Where the options of a spec begin, and each of them.
-_FIRST_OPTION = re.compile(r",(?=[a-z]+=)")
+_FIRST_OPTION = re.compile(r",(?=(?:[a-z]+|CONFIG_\w+)=)", re.ASCII)
 _PATCH = re.compile(r"\+([^+~]+)")
 _OPTIONS = ("config", "cc", "arch", *code_options.NAMES)
+# An option of the config; a text has neither quotes nor commas in it.
+_SET = re.compile(
+    r'CONFIG_\w{1,200}=([ymn]|-?\d{1,20}|0[xX][0-9A-Fa-f]{1,20}|"[^",\\]*")', re.ASCII
+)
 # A config as users run it.
 DISTRIBUTION = "distribution"
 # Where a part may end and a change begin.
 _CHANGE = re.compile(r"[+~]")
 # HEAD~3, HEAD~, HEAD~3^2: a parent, as git says it; anything else behind ~ is a commit to revert.
 _PARENT = re.compile(r"~\d{0,6}(?![\w./-])")
-_FORM = "write git:REPO[@REV][+PATCH...][~COMMIT...][,config=...][,cc=...][,arch=...][,opt=...]"
+_FORM = (
+    "write git:REPO[@REV][+PATCH...][~COMMIT...][,config=...][,cc=...][,arch=...][,opt=...]"
+    "[,CONFIG_X=y...]"
+)
 
 
 @dataclass(frozen=True)
@@ -48,9 +56,10 @@ class Change:
 @dataclass(frozen=True)
 class GitSpec:
     """``revision`` None: the work tree as it is. ``config``: "" is profdiff's own, DISTRIBUTION
-    that of Debian's kernel nearest in version, else a file. ``compiler`` "" is the default one, and
-    ``architecture`` None this machine's. ``code``: how code is made, by option (``code_options``).
-    ``str()`` gives a spec that means the same."""
+    that of Debian's kernel nearest in version, else a file; ``settings``: options of it that are
+    otherwise, ``CONFIG_X=y``. ``compiler`` "" is the default one, and ``architecture`` None this
+    machine's. ``code``: how code is made, by option (``code_options``). ``str()`` gives a spec that
+    means the same."""
 
     repository: Path
     revision: str | None = None
@@ -58,6 +67,7 @@ class GitSpec:
     config: str = ""
     compiler: str = ""
     architecture: Architecture | None = None
+    settings: tuple[str, ...] = ()
     code: tuple[tuple[str, str], ...] = ()
 
     @staticmethod
@@ -85,6 +95,7 @@ class GitSpec:
             **dict(self.code),
         }
         options = "".join(f",{name}={value}" for name, value in asked.items() if value)
+        options += "".join(f",{setting}" for setting in self.settings)
         changes = "".join(map(str, self.changes))
         return f"{PREFIX}{self.repository}{revision}{changes}{options}"
 
@@ -119,6 +130,7 @@ class GitSpec:
         for change in self.changes:
             name = Path(change.what).stem if change.kind == "patch" else change.what[:12]
             words.append(f"+{name}" if change.kind == "patch" else f"-without-{name}")
+        words += [f"-{setting.removeprefix('CONFIG_')}" for setting in self.settings]
         return "-".join(["".join(words), *code_options.words("", dict(self.code))])
 
 
@@ -245,8 +257,17 @@ def _changes(spec: str, rest: str) -> tuple[Change, ...]:
 
 def _with_options(plain: GitSpec, spec: str, options: list[str]) -> GitSpec:
     given: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for option in options:
         name, _, value = option.partition("=")
+        if name.startswith("CONFIG_"):
+            if not _SET.fullmatch(option):
+                raise InputError(
+                    f"{spec}: {option} sets no option: write {name}=y, m, n, a number or a text in "
+                    "quotes, without commas"
+                )
+            settings[name] = option
+            continue
         if name not in _OPTIONS:
             meant = did_you_mean(name, _OPTIONS) or f"known are {', '.join(_OPTIONS)}"
             raise InputError(f"{spec}: there is no option {name}=: {meant}")
@@ -264,6 +285,7 @@ def _with_options(plain: GitSpec, spec: str, options: list[str]) -> GitSpec:
         config=given.get("config", ""),
         compiler=given.get("cc", ""),
         architecture=architecture,
+        settings=tuple(settings.values()),
         code=tuple((name, given[name]) for name in code_options.NAMES if name in given),
     )
 

@@ -15,7 +15,10 @@ from profdiff.collectors.records import MAX_APPEND, NO_VARIANT, Variant
 _NAMES = ("append", "memory", "cpus", "cpu")
 _OPTION = re.compile(rf",({'|'.join(_NAMES)})=")
 # Those of kinds of SPEC, too.
-_NEXT = re.compile(rf",(?=(?:{'|'.join(_NAMES)}|vmlinux|config|cc|arch|opt|lto|cfi|autofdo)=)")
+_CODE = "opt|lto|cfi|autofdo"
+_NEXT = re.compile(
+    rf",(?=(?:{'|'.join(_NAMES)}|vmlinux|config|cc|arch|{_CODE}|CONFIG_[A-Za-z0-9_]+)=)"
+)
 _QUOTES = "'\""
 LEAST_MEMORY = 64
 """MiB."""

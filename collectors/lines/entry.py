@@ -70,8 +70,7 @@ class Lines(Collector):
     ) -> list[str]:
         from profdiff.collectors.guest.plugin import arguments
 
-        known = _variables(kernel) if kernel else {}
-        told = ":".join(f"{known.get(name, 0):x}" for name in _VARIABLES)
+        told = told_variables(_variables(kernel) if kernel else {})
         return arguments(qemu, folder / _FILE, f"lines={told}")
 
     def judge(self, left: Left) -> Result:
@@ -101,15 +100,21 @@ def _variables(kernel: KernelFiles) -> Mapping[str, int]:
         raise InputError(
             f"--collector lines: {kernel.label} has no debug ELF: name IMAGE,vmlinux=ELF"
         )
-    return _addresses(kernel.debug_elf)
+    return variable_addresses(kernel.debug_elf)
+
+
+def told_variables(known: Mapping[str, int]) -> str:
+    """What the plugin is told of the addresses of a kernel's variables."""
+    return ":".join(f"{known.get(name, 0):x}" for name in _VARIABLES)
 
 
 @cache  # each run asks
-def _addresses(debug_elf: Path) -> Mapping[str, int]:
+def variable_addresses(debug_elf: Path) -> Mapping[str, int]:
+    """The addresses of the variables that the plugin needs and a kernel has. Raises InputError."""
     from profdiff.symbolization._native import NativeError, elf_data
 
     try:
         variables, _ = elf_data(str(debug_elf))
     except NativeError as error:
-        raise InputError(f"--collector lines: {error}") from error
+        raise InputError(str(error)) from error
     return {name: address for name, address, _ in variables if name in _VARIABLES}

@@ -39,9 +39,17 @@ class GuestFile:
 class GuestFiles:
     """Guest files by their guest path; two sources for one path are refused."""
 
-    def __init__(self, architecture: Architecture, sysroot: Root | None = None) -> None:
+    def __init__(
+        self,
+        architecture: Architecture,
+        sysroot: Root | None = None,
+        libraries: str | None = None,
+    ) -> None:
+        """``libraries``: the guest's folder for those that LD_LIBRARY_PATH leads to here, None for
+        where they are here."""
         self.architecture = architecture
         self.sysroot = sysroot
+        self._libraries = libraries
         self.roots = (sysroot,) if sysroot else usual(architecture)
         self.by_path: dict[str, GuestFile] = {}
         # Libraries that a guest's ld.so is to find by its cache: name to path.
@@ -76,9 +84,11 @@ class GuestFiles:
         root, needed = self._closure(elf, guest_path)
         as_here = root.is_here and self.architecture.is_host
         for one in needed:
-            self.add(one.source, one.guest_path, executable=True, is_code=True)
+            moved = self._libraries and one.by_variable
+            place = f"{self._libraries}/{one.name}" if moved else one.guest_path
+            self.add(one.source, place, executable=True, is_code=True)
             if one.name:
-                self._cached.setdefault(one.name, one.guest_path)
+                self._cached.setdefault(one.name, place)
         # A guest finds by a cache of its own what a variable leads to here.
         self._own_cache |= not as_here or any(one.by_variable for one in needed)
         cache = Path(elf_closure.CACHE)

@@ -28,7 +28,8 @@ class PreparedWorkload:
     was compiled, if anything was; ``stay``: folders that words of it name, which do not travel;
     ``lacks``: programs that a shell script calls and a guest does not have. ``copies`` of it run at
     a time; ``is_test``: a test in will-it-scale's shape, which starts them itself, each for as many
-    operations as ``{ops}`` in ``guest_argv`` stands for."""
+    operations as ``{ops}`` in ``guest_argv`` stands for. ``environment``: ``NAME=VALUE``s that it
+    has besides a guest's."""
 
     argv: tuple[str, ...]
     guest_argv: tuple[str, ...]
@@ -40,6 +41,7 @@ class PreparedWorkload:
     lacks: tuple[str, ...] = ()
     copies: int = 1
     is_test: bool = False
+    environment: tuple[str, ...] = ()
 
     @property
     def started(self) -> int:
@@ -61,15 +63,27 @@ def prepare(
     *,
     without: Collection[str] = (),
     copies: int = 1,
+    place: str | None = None,
+    libraries: str | None = None,
 ) -> PreparedWorkload:
     """Find, compile if it is C or C++, and collect what ``argv`` needs in the guest.
 
     ``extra`` are ``SRC[:DEST]``, ``sysroots`` ``[ARCH=]DIR``, ``without`` words that name no files.
-    Compiled programs go to ``build_folder``; ``header_folder`` holds ``profdiff.h``. Raises
+    Compiled programs go to ``build_folder``; ``header_folder`` holds ``profdiff.h``. ``place``: the
+    program's in the guest, None for where COMMAND has it; ``libraries``: as ``GuestFiles``. Raises
     InputError and MissingError.
     """
-    files = GuestFiles(architecture, sysroot(sysroots, architecture))
-    return _prepare(argv, extra, build_folder, header_folder, files, without=without, copies=copies)
+    files = GuestFiles(architecture, sysroot(sysroots, architecture), libraries)
+    return _prepare(
+        argv,
+        extra,
+        build_folder,
+        header_folder,
+        files,
+        without=without,
+        copies=copies,
+        place=place,
+    )
 
 
 def prepare_for_machine(
@@ -122,15 +136,17 @@ def _prepare(
     named: Sequence[str] | None = None,
     without: Collection[str] = (),
     copies: int = 1,
+    place: str | None = None,
 ) -> PreparedWorkload:
     path, guest_path = find_command(argv[0], files)
+    guest_path = place or guest_path
     kind: Literal["program", "script", "source"] = "program"
     source = path if is_source(path) else None
     arguments, is_test = tuple(argv[1:]), False
     if source:
         made = compiled(source, build_folder, header_folder, files.architecture)
         path, kind, is_test = made.program, "source", made.is_test
-        guest_path = f"{GUEST_FOLDER}/{path.name}"
+        guest_path = place or f"{GUEST_FOLDER}/{path.name}"
     if source and is_test:
         arguments, named = test_arguments(source, arguments, copies), ()
     start = [guest_path]

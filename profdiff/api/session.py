@@ -112,8 +112,8 @@ class Session(Recording):
 
     def topic(self, name: str) -> Mapping[str, Table[Any]]:
         """The tables of ``profdiff report TOPIC`` by name: ``events``, ``inventory``,
-        ``idle``, ``probes``, ``traces``, ``types`` or ``sharing``. A row for each row of the table
-        and kernel, with the columns that ``--json`` names."""
+        ``memory``, ``idle``, ``probes``, ``traces``, ``initcalls``, ``types`` or ``sharing``. A row
+        for each row of the table and kernel, with the columns that ``--json`` names."""
         topics = {topic: kind.section for topic, kind in TOPICS.items() if kind.section}
         if name not in topics:
             raise InputError(f"{units.printable(name)}: name one of {', '.join(topics)}")

@@ -207,8 +207,7 @@ def open_session(
         labels = {kernel.label for kernel in planned.kernels}
         more = [one for one in known if one.label not in labels]
         planned = m.replace(planned, kernels=[*planned.kernels, *more])
-    files = [*made.workload.files, *made.own]
-    return plan.open_session(folder, planned, files, made.workload.source), made
+    return plan.open_session(folder, planned, made.code, made.workload.source), made
 
 
 @dataclass

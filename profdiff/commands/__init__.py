@@ -13,6 +13,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "record": Command("record:record", "Record COMMAND on two or more kernels."),
     "plan": Command("plan:plan", "Show what record would run, and how long it takes."),
+    "options": Command("options:options", "Show what options of a config, or of a boot, cost."),
     "merge": Command("merge:merge", "Put the shards of a recording together."),
     "report": Command("report:report", "Show the results of a session."),
     "atlas": Command("atlas:atlas", "Make a site of suites and sessions: cells over releases."),

@@ -198,7 +198,7 @@ def bisect(
         architecture=named(architecture) if architecture else None,
     ).absolute()
     experiment = _experiment(options, folder)
-    copies.refuse_early(options["command"], experiment.sweep, experiment.sysroots)
+    copies.refuse_early(options["command"], experiment.sweep, in_root=bool(experiment.sysroots))
     session = run(
         Asking(
             plain=plain,

@@ -76,11 +76,9 @@ def check(
             recording, at = find(session, cell, at)
         found = judged(recording, conditions, labels, at)
         whole = recording.held == "suite"
-        for one in found:
-            if whole and one.outcome == "does not hold":
-                continue
-            say(f"{judgements.VERDICTS[one.outcome]}: {one.condition}")
-            say(f"  {judgements.sentence(one)}")
+        shown = [one for one in found if not whole or one.outcome != "does not hold"]
+        if shown:
+            say(judgements.told(shown).removesuffix("\n"))
         if whole:
             passed = sum(one.outcome == "does not hold" for one in found)
             say(f"{passed:,} of {len(found):,} pass")

@@ -214,7 +214,7 @@ def mail(
     told = _Told.of(recording, at)
     bisection = told.session.manifest.bisection
     if regzbot_introduced:
-        commands.append(_introduced(bisection, recording))
+        commands.insert(0, _introduced(bisection, recording))
     if (culprit := fixes(bisection)) and not given["fixes"]:
         given["fixes"] = [culprit]
     asked = [(name, given.get(name.lower().replace("-", "_"), ())) for name in recipients.NAMES]
@@ -259,8 +259,19 @@ def mail(
         tell("what maintainers ask of a report ([x]: the session has it); --checklist mails it:")
         for line in told.boxes(wishes):
             tell(f"  {line}")
+    for line in _proposal(told, about, repo, there):
+        tell(line)
     if output != "-":
         tell(_send(output, own if sender else None, there))
+
+
+def _proposal(told: "_Told", kernel: str, repo: Path | None, there: "Recipients") -> list[str]:
+    """Whom the mail may go to besides."""
+    from profdiff.mail.proposal import proposal
+    from profdiff.sources.repository import Repository
+
+    known = {one.key for one in (*there.to, *there.cc)}
+    return proposal(told.findings, kernel, Repository.open(repo) if repo else None, known)
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,12 @@ def plan(everything: bool, **options: Any) -> None:
     """Show what record would run with the same options, in which order, and roughly how long it
     would take. plan runs and writes nothing, but kernels are fetched, and kernels from git that are
     not built yet are built, which runs their trees' make files: plan asks before it does that."""
+    show_plan(options, everything=everything)
+
+
+def show_plan(options: dict[str, Any], *, everything: bool = False) -> None:
+    """Show what the values of ``experiment_options`` ask for. Raises InputError where nobody agrees
+    to build what that takes."""
     from profdiff.recording.experiments import not_built as of_parts
     from profdiff.recording.located import not_built
     from profdiff.recording.schedule import Estimate

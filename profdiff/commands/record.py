@@ -54,6 +54,12 @@ def record(**options: Any) -> None:
     as will-it-scale's tests are, does --ops operations. Run the same command again to resume an
     interrupted recording.
     """
+    record_experiment(options)
+
+
+def record_experiment(options: dict[str, Any]) -> None:
+    """Record what the values of ``experiment_options`` ask for. Raises RunError when runs
+    failed."""
     from profdiff.recording import machines
     from profdiff.recording.experiments import session_folder
     from profdiff.recording.suites import SuitePlan
@@ -65,7 +71,7 @@ def record(**options: Any) -> None:
             record_suite(wanted, jobs, place)
         return
     shard = wanted_shard(options)
-    if not options["command"]:
+    if not (options["command"] or options["boot"]):
         _agree(session_folder(options["output"], ()), options["yes"])
     asked = of_shard(shard, experiments(options))
     for note in dict.fromkeys(one.note for one in asked.each if one.note):
@@ -104,11 +110,10 @@ def _record(asked: Experiment, jobs: int, place: Cluster | None, chosen: Chosen 
     from profdiff.base.temporary import temporary_folder
     from profdiff.recording import plan, run, schedule, varied
 
-    files = [*asked.workload.files, *asked.own]
     if added := plan.added(asked.folder, asked.planned):
         tell(f"adds {', '.join(added)} to {asked.folder}")
     with temporary_folder() as temporary:
-        session = plan.open_session(asked.folder, asked.planned, files, asked.workload.source)
+        session = plan.open_session(asked.folder, asked.planned, asked.code, asked.workload.source)
         recorders = asked.recorders(session.manifest, temporary)
         pending = schedule.missing_runs(session.manifest, asked.kernels, recorders, chosen)
         left = schedule.runs_left(session.manifest, pending, jobs)
@@ -300,9 +305,8 @@ def _batch(one: Planned, asked: SuitePlan, temporary: Path) -> Batch | None:
         return None
     if several := asked.several.get(one.workload.name):
         several.made()
-    files = [*experiment.workload.files, *experiment.own]
     session = plan.open_session(
-        experiment.folder, experiment.planned, files, experiment.workload.source
+        experiment.folder, experiment.planned, experiment.code, experiment.workload.source
     )
     return Batch(session, experiment.kernels, recorders, one.name, one.wanted)
 

@@ -32,15 +32,25 @@ from profdiff.reports.form import ReportOptions
     type=OUTPUT_FILE,
     help="Write all rows as JSON (-: standard output).",
 )
+@click.option(
+    "--fail-if",
+    "texts",
+    multiple=True,
+    metavar="CONDITION",
+    help="Instead of the tables, judge TABLE[:ROW] OPERATOR BOUND of sections, functions, inlined "
+    "and types, for example 'functions:change_pte_range > +5%' or 'types:\"struct page\" > +0', "
+    "and fail if it holds. Without ROW, it is about the sum of all rows. Can be repeated.",
+)
 @WIDTH
 @ASCII
 def size(
     kernels: tuple[str, ...],
     csv: str | None,
     json: str | None,
+    texts: tuple[str, ...],
     width: int | None,
     ascii_only: bool,
-) -> None:
+) -> int:
     """Show how many bytes sections, functions and types take on each KERNEL, the base first, and
     what inlining changed. Nothing is recorded, and nothing boots.
 
@@ -49,17 +59,23 @@ def size(
       profdiff size old/vmlinux new/vmlinux --csv size.csv
 
     KERNEL is a SPEC as in profdiff kernel --help, or an ELF file: vmlinux, or a module. The text
-    shows the 20 rows of each table that differ most.
+    shows the 20 rows of each table that differ most; with --width 72 it fits into a mail.
+
+    With --fail-if, the exit status is 1 if a condition holds, 125 if one is inconclusive, else 0.
     """
+    from profdiff.checks.rows import judge_rows
     from profdiff.collectors.kernels.kinds.registry import parse_arguments
     from profdiff.commands.layout import debug_elf
+    from profdiff.evidence.conditions.condition import Condition, exit_status
     from profdiff.forms import csv as csv_form
     from profdiff.forms import json as json_form
     from profdiff.forms.text import render
     from profdiff.topics.size.measure import KernelSizes
     from profdiff.topics.size.shapes import section
     from profdiff.views.document import topic_document
+    from profdiff.views.rows.judgements import told
 
+    conditions = [Condition.parse(text) for text in texts]
     refuse_outputs({"csv": csv, "json": json})
     if len(kernels) < 2:
         raise InputError("one kernel has nothing to be compared with: give two or more, base first")
@@ -72,7 +88,9 @@ def size(
             )
         files[kernel.label] = found
     refuse_inputs([csv, json], files.values())
-    shown = section({label: KernelSizes.of(file) for label, file in files.items()})
+    sizes = {label: KernelSizes.of(file) for label, file in files.items()}
+    shown = section(sizes)
+    judged = judge_rows(section(sizes, whole=True), list(files), conditions) if conditions else []
     options = ReportOptions(width=width, ascii_only=ascii_only)
     write_or_show(
         [
@@ -80,5 +98,6 @@ def size(
             (json, lambda: json_form.render(topic_document(shown))),
         ],
         options,
-        lambda columns: render(shown, width=columns),
+        lambda columns: told(judged) if judged else render(shown, width=columns),
     )
+    return exit_status(judged)

@@ -73,7 +73,9 @@ def _lacking(session: Session, calls: Mapping[str, int]) -> Iterator[str]:
 def _used(session: Session) -> Iterator[tuple[bytes, str]]:
     """Names of features that the workload's source has, or else its program."""
     workload = session.manifest.workload
-    copies = [workload.source, *(one.path for one in workload.files[:1] if one.executable)]
+    own = [file for kernel in session.compared for file in kernel.files[:1]]
+    programs = [*own, *workload.files][:1]
+    copies = [workload.source, *(one.path for one in programs if one.executable)]
     for copy in [one for one in copies if one][:1]:
         try:
             content = bounded.read(session.path(copy), _MAX_PROGRAM)

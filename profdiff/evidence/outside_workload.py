@@ -45,7 +45,7 @@ def of_comparison(comparison: Comparison) -> dict[str, int] | None:
 
 
 # The most that one tick costs in the workload's own context, and that each of many costs.
-_ONE, _EACH = 7_000, 3_000
+ONE_TICK, _EACH = 7_000, 3_000
 # The part of a value of a guest's clock that interrupts can be: interrupts took up to 3.4% of
 # windows with 10 ticks and more.
 GUEST_CLOCK = 0.05
@@ -73,7 +73,7 @@ def tick_floor(runs: Sequence[Sequence[Run]]) -> int | None:
     if not any(ticks):
         return 0
     differ = ticks[0] if len(ticks) == 1 else abs(ticks[1] - ticks[0]) + 1
-    return max(_ONE, differ * _EACH) if every_known else max(1, differ) * _WHOLE
+    return max(ONE_TICK, differ * _EACH) if every_known else max(1, differ) * _WHOLE
 
 
 def larger(floors: Iterable[float | None]) -> float | None:

@@ -262,10 +262,11 @@ def _cell(table: Table, row: Sequence[Cell], shown: _Shown, numbers: Numbers, mo
             return sign + numbers.delta(_number(cell))
         case "verdict" if cell is None:
             return "not known"
+        case "number" if cell is None:
+            return "-"
         case "number":
-            return (
-                "-" if cell is None else units.count(_number(cell), per_op=isinstance(cell, float))
-            )
+            form = units.delta if column.shows else units.count
+            return form(_number(cell), per_op=isinstance(cell, float))
         case "count" | "delta" | "about" if cell is None:
             return UNKNOWN
         case "count":

@@ -39,6 +39,8 @@ from profdiff.views.claims.claim import claim
 from profdiff.views.results import result, time_split
 
 _MARKS = "profdiff.h"
+# How many differences of the builds a message names.
+_TOLD = 3
 _NO_MARKS = ("PROFDIFF_START()", "PROFDIFF_STOP()", "PROFDIFF_OP()")
 
 
@@ -73,11 +75,13 @@ def about(findings: Findings) -> str:
 
 def refuse_accident(findings: Findings) -> None:
     """Raise InputError if the change that the letter is about is not a regression of the kernel:
-    it depends on state or was seen in one, or timer ticks can make it."""
+    it depends on state or was seen in one, timer ticks can make it, or the kernels are built
+    otherwise."""
     found = largest_change(findings.results, findings.setting)
+    label = _kernel(findings, found)
+    _refuse_other_builds(findings, label)
     if found is None:
         return
-    label = findings.results.kernels[found.kernel].label
     if found.change.verdict is Verdict.DEPENDS:
         raise InputError(f"--regression: {label}: {result.told(findings, label, found.change)}")
     if found.change.alone:
@@ -88,6 +92,25 @@ def refuse_accident(findings: Findings) -> None:
     if found.change.verdict is Verdict.UNSURE and found.change.counted:
         raise InputError(
             f"--regression: {label}: {found.change.reason}, and so it may be none: record more ops"
+        )
+
+
+def _refuse_other_builds(findings: Findings, label: str) -> None:
+    """Raise InputError if a compiler or an option can have made the change. A bisection builds all
+    kernels alike."""
+    if findings.manifest.bisection is not None:
+        return
+    base, facts = findings.kernels[0].label, findings.facts
+    pair = [facts.compilers.get(one, "") for one in (base, label)]
+    told = [" and ".join(pair)] if all(pair) and pair[0] != pair[1] else []
+    options = [one.between(base, label) for one in facts.config if one.relevant and one.everywhere]
+    told += [f"{one.option} ({one.values[base]} and {one.values[label]})" for one in options if one]
+    if told:
+        more = f", and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
+        raise InputError(
+            f"--regression: {base} and {label} are built otherwise, which can be the cause: "
+            f"{', '.join(told[:_TOLD])}{more}: record kernels that are built alike "
+            "(git:LINUX@REV), or bisect"
         )
 
 
@@ -139,10 +162,12 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
         "result": lines if alone else _result(findings, largest),
         "bisection": _bisection(findings),
         "functions": _functions(findings, kernel, wishes.top),
+        "programs": topics.programs_section(findings),
         "events": topics.events_section(findings, kernel, _where(findings, kernel)),
         "inventory": topics.items_section(
             findings, wishes.inventory, kernel, _where(findings, kernel)
         ),
+        "memory": topics.memory_section(findings, kernel),
         "prices": topics.costs_section(findings, kernel),
         "accesses": _accesses(findings, kernel, wishes.types),
         "sharing": Section("", []) if alone else lines,

@@ -46,11 +46,12 @@ class Prose:
 @dataclass(frozen=True)
 class Notes:
     """Several short statements without blank lines between them, each wrapped. ``dropped``: how
-    many were left out from the end."""
+    many were left out from the end; ``stays``: none ever is."""
 
     texts: Sequence[str]
     indent: int = 2
     dropped: int = 0
+    stays: bool = False
 
     def lines(self) -> list[str]:
         """The lines of all."""
@@ -210,7 +211,7 @@ class Letter:
         bare = self._bare()
         ours = bare._parts()
         kept = list(parts)
-        # Results are worth more than remarks.
+        # Results are worth more than remarks, and how they were measured more than their rows.
         for kind, least in ((Table, ROWS), (Notes, 0), (Table, 0)):
             for index in reversed(range(len(kept))):
                 part = kept[index]
@@ -223,7 +224,7 @@ class Letter:
                     continue
                 if isinstance(part, Table) and len(part.rows) > least:
                     kept[index] = part.without(excess, least)
-                elif isinstance(part, Notes):
+                elif isinstance(part, Notes) and not part.stays:
                     kept[index] = part.without(excess)
                 ours = [kept[index] if own is part else own for own in ours]
         return kept

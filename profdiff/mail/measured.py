@@ -130,7 +130,8 @@ def state_differences(findings: Findings) -> list[Part]:
     """What of the kernels' state differs, and other cautions: who reads the result must know it
     before."""
     lines = [line.text for line in state.lines(findings.state) if line.kind == "differs"]
-    intended = facts.intentions(findings.facts, [kernel.label for kernel in findings.kernels])
+    labels = [kernel.label for kernel in findings.kernels]
+    intended = [without_paths(line) for line in facts.intentions(findings.facts, labels)]
     lines = [*findings.foremost, *intended, *lines, *findings.cautions]
     return [_notes(_few(lines, "state difference"))] if lines else []
 
@@ -155,8 +156,9 @@ def config(findings: Findings, kernel: str) -> Section:
 
 
 def _notes(lines: Sequence[str]) -> Notes:
-    """Each at most three lines long."""
-    return Notes([units.ended(units.printable(line), 3 * WIDTH - 16) for line in lines])
+    """Each at most three lines long. Who doubts a result looks here first, so none is left out."""
+    texts = [units.ended(units.printable(line), 3 * WIDTH - 16) for line in lines]
+    return Notes(texts, stays=True)
 
 
 def _few(lines: Sequence[str], what: str) -> list[str]:
@@ -186,7 +188,7 @@ def _kernels(findings: Findings, kernel: str) -> list[str]:
             *([f"build id {one.build_id[:_BUILD_ID]}"] if one.build_id else []),
             *([facts.sentence(one.source)] if one.source else []),
             *([one.compiler or "compiler unknown"] if len(compilers) > 1 else []),
-            *filter(None, [facts.given(one)]),
+            *filter(None, [without_paths(facts.given(one))]),
             *(["the base"] if one is every[0] and len(every) > 1 else []),
         ]
         lines.append(f"{one.label}: {', '.join(known)}")

@@ -19,15 +19,23 @@ from profdiff.mail.thread import ReceivedMail
 # In the order in which they stand: Closes belongs right after Reported-by.
 NAMES = ("Fixes", "Reported-by", "Closes", "Link", "Cc")
 _FIXES = re.compile(r'[0-9a-f]{12,40} \("\S(?:.*\S)?"\)')
-_COMMIT = r"[0-9a-f]{12,40}"
+_COMMIT = r"[0-9a-f]{8,40}"
 _VERSION = r"v?\d+(?:\.\d+){1,3}(?:-[A-Za-z0-9.-]+)?|next-\d{8}"
 _POINT = rf"(?:{_COMMIT}|{_VERSION})"
-_INTRODUCED = re.compile(rf"{_POINT}(?:\.\.{_POINT})?")
+# The second word: the parent mail, the thread's first one, or a URL is the report.
+_INTRODUCED = re.compile(rf"{_POINT}(?:\.\.{_POINT})?(?: +(?P<report>[\^/~]|https?://\S+))?")
+_OF_PARENT = re.compile(r"#regzbot (?:\^|introduced: \S+ +[\^/~]$)")
 _MAX_LINE = 900
 
 _INTRODUCING = ("introduced", "^introduced")
-_LINKING = ("monitor", "link", "dup-of")
-_COMMANDS = (*_INTRODUCING, *_LINKING, "title", "from", "fixed-by", "invalid")
+# A link, and behind it, where a title may stand, what is found there.
+_LINKING = ("dup", "dup-of", "link", "monitor", "unlink", "unmonitor")
+_TITLED = ("link", "monitor")
+# With a reason or without.
+_RESOLVING = ("inconclusive", "resolve", "invalid", "unbackburn")
+_WITHOUT = ("poke", "activity-ignore", "ignore-activity")
+_WITH_TEXT = ("title", "fix", "fixed-by", "backburner", "note", "from")
+_COMMANDS = (*_INTRODUCING, *_LINKING, *_RESOLVING, *_WITHOUT, *_WITH_TEXT)
 
 
 def trailer(name: str, value: str) -> str:
@@ -50,29 +58,49 @@ def trailer(name: str, value: str) -> str:
 
 def regzbot(text: str) -> str:
     """The line ``#regzbot command: value``, of a text with or without ``#regzbot``. Raises
-    InputError for an unknown command, or a value that does not fit it."""
+    InputError for an unknown command, or a value that does not fit it.
+
+    Source: docs/reference.md of https://github.com/kernelci/regzbot.
+    """
     option = "--regzbot"
     text = re.sub(r"^#regzb(?:ot)?\s+", "", _one_line(option, text))
-    match = re.match(r"(\^?[a-z-]+)(?::\s*|\s+)(\S.*)", text)
+    match = re.fullmatch(r"(\^?[a-z-]+)(?::?\s+(\S.*)|:?)", text)
     if not match:
         raise InputError(
             f"{option}: {shown(text)} is not a regzbot command: write for example "
             "'introduced: v6.16..v6.17-rc1'"
         )
-    command, value = match.groups()
+    command, value = match[1], match[2] or ""
     if command not in _COMMANDS:
         near = difflib.get_close_matches(command, _COMMANDS, 1) or _COMMANDS
         raise InputError(f"{option}: {shown(command)} is not a regzbot command: {', '.join(near)}")
-    if command in _INTRODUCING and not _INTRODUCED.fullmatch(value):
-        raise InputError(
-            f"{option} {command}: {shown(value)} is neither a commit (12 or more hexadecimal "
-            "digits), a version (v6.17-rc1), nor a range of them (v6.16..v6.17-rc1)"
-        )
-    if command in _LINKING:
-        _check_url(f"{option} {command}", value)
+    _check_value(f"{option} {command}", command, value)
     if command == "from":
         value = str(addresses.one(value, f"{option} {command}"))
-    return f"#regzbot {command}: {value}"
+    return f"#regzbot {command}: {value}" if value else f"#regzbot {command}"
+
+
+def _check_value(option: str, command: str, value: str) -> None:
+    """Raise InputError for what the command does not take."""
+    if command in _WITHOUT and value:
+        raise InputError(f"{option}: it takes no value")
+    if not value and command not in (*_WITHOUT, *_RESOLVING):
+        raise InputError(f"{option}: a value is missing: write '{command}: VALUE'")
+    if command in _INTRODUCING:
+        told = _INTRODUCED.fullmatch(value)
+        if not told:
+            raise InputError(
+                f"{option}: {shown(value)} is neither a commit (8 or more hexadecimal digits), a "
+                "version (v6.17-rc1), nor a range of them (v6.16..v6.17-rc1); behind it, ^ or a "
+                "URL says where the report is"
+            )
+        if (told["report"] or "").startswith("http"):
+            _check_url(option, told["report"])
+    if command in _LINKING:
+        link, _, title = value.partition(" ")
+        _check_url(option, link)
+        if title and command not in _TITLED:
+            raise InputError(f"{option}: {shown(title)} stands behind the URL, where nothing may")
 
 
 def _one_line(option: str, value: str) -> str:
@@ -100,12 +128,13 @@ def _check_url(option: str, value: str) -> None:
 def regzbot_commands(texts: Sequence[str], *, is_reply: bool) -> list[str]:
     """The commands to the tracker of regressions. Raises InputError."""
     commands = [regzbot(text) for text in texts]
-    if not is_reply and any(text.startswith("#regzbot ^") for text in commands):
+    if not is_reply and any(_OF_PARENT.match(text) for text in commands):
         raise InputError(
             "--regzbot ^introduced makes the parent mail the report: name the thread with "
-            "--thread, or write 'introduced'"
+            "--thread, or write 'introduced: COMMIT'"
         )
-    return commands
+    # "If introduced is among them, it needs to be the first."
+    return sorted(commands, key=lambda text: not re.match(r"#regzbot \^?introduced:", text))
 
 
 # git send-email writes References on one line, and SMTP takes lines of 998 octets (RFC 5321,

@@ -1,6 +1,7 @@
 """What a letter says of single topics: the data that a kernel accesses more or less often than the
-base, events that changed by more than the instructions, kinds of instructions and what they would
-cost, the suspects of blame, and the lines that change hands between vCPUs."""
+base, events that changed by more than the instructions, memory that it keeps, kinds of
+instructions and what they would cost, the suspects of blame, and the lines that change hands
+between vCPUs."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
@@ -31,6 +32,10 @@ from profdiff.topics.inventory.measure import Inventory
 from profdiff.topics.inventory.prices import ALONE, PricedInventory
 from profdiff.topics.inventory.sentences import sentence
 from profdiff.topics.inventory.shapes import items
+from profdiff.topics.memory import sentences as memory_sentences
+from profdiff.topics.memory.measure import Memory
+from profdiff.topics.memory.shapes import kept
+from profdiff.topics.programs import shapes as programs
 from profdiff.topics.registry import TOPICS
 from profdiff.topics.sharing import sentences as sharing
 from profdiff.topics.sharing.measure import LEAST, Lines
@@ -132,6 +137,14 @@ def events_section(findings: Findings, label: str, at: str) -> Section:
     return Section("", list[Part](map(table, blocks)))
 
 
+def programs_section(findings: Findings) -> Section:
+    """How user space and the kernel change; nothing where sides are not programs."""
+    try:
+        return Section("", [Prose(" ".join(programs.summary(findings).sentences))])
+    except InputError:
+        return Section("", [])
+
+
 def items_section(findings: Findings, inventory: Inventory | None, label: str, at: str) -> Section:
     """The item that changed by much more than the instructions, and those that cost more than
     others of which it is certain that they changed; all items where none of those did. Then the
@@ -147,6 +160,21 @@ def items_section(findings: Findings, inventory: Inventory | None, label: str, a
         title = "Distinct lines of memory that changed, in the window"
         blocks += changed(distinct, label, title, _MAX_EVENTS, WIDTH)
     words = sentence(inventory, label)
+    return Section("", [*([Prose(words)] if words else []), *map(table, blocks)])
+
+
+def memory_section(findings: Findings, label: str) -> Section:
+    """What the kernel keeps more or less of for certain; nothing where nobody recorded that."""
+    memory = Memory(findings)
+    if label not in memory.labels[1:]:
+        return Section("", [])
+    titles = "Slab caches that keep more or fewer bytes", "Orders of which more or fewer are kept"
+    blocks = [
+        block
+        for shape, title in zip(kept(memory), titles, strict=True)
+        for block in changed(shape, label, title, _MAX_EVENTS, WIDTH)
+    ]
+    words = memory_sentences.sentence(memory, label)
     return Section("", [*([Prose(words)] if words else []), *map(table, blocks)])
 
 

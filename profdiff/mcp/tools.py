@@ -125,10 +125,11 @@ class Tools:
     ) -> str:
         """Show one topic of a session. `events`: context switches, wake-ups, interrupts, page
         faults, allocations, grace periods in each kernel; `inventory`: the kinds of instructions
-        that ran; `types`: the fields and variables that it loads and stores; `sharing`: the data in
-        cache lines that change hands; `idle`: how long vCPUs idled; `probes` and `traces`: what
-        those collectors read; `layout`: where accessed data lies in cache lines. `?` is not known,
-        not 0."""
+        that ran; `memory`: bytes of slab caches, and pages; `types`: the fields and variables that
+        it loads and stores; `sharing`: the data in cache lines that change hands; `idle`: how long
+        vCPUs idled; `probes` and `traces`: what those collectors read; `initcalls`: what a recorded
+        boot executed; `layout`: where accessed data lies in cache lines. `?` is not known, not
+        0."""
         if topic not in TOPICS:
             raise InputError(f"topic: name one of {', '.join(TOPICS)}")
         found = self._session(session, at, cell)

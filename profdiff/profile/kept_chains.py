@@ -119,7 +119,7 @@ def _finished(session: Session, label: str) -> list[Run]:
 def _resolve(session: Session, run: Run, places: Places, modules: Modules) -> Chains:
     files = {
         file.guest_path: session.path(file.path)
-        for file in session.manifest.workload.files
+        for file in session.manifest.files_of(run.kernel)
         if file.path
     }
     if "vdso" in run.files:

@@ -51,6 +51,7 @@ def read(session: Session) -> Facts:
         config=differences.result(),
         config_problems=problems,
         variants=variants(session.manifest),
+        settings={kernel.label: kernel.source.settings for kernel in kernels if kernel.source},
         built={kernel.label: kernel.source.options for kernel in kernels if kernel.source},
     )
 

@@ -56,13 +56,13 @@ def possible(command: Sequence[str], asked: Sweep) -> Sequence[str]:
     return [*command, f"{{{OPS}}}"] if swept and is_source(Path(command[0])) else command
 
 
-def refuse_early(command: Sequence[str], asked: Sweep, sysroots: Sequence[str]) -> None:
+def refuse_early(command: Sequence[str], asked: Sweep, *, in_root: bool) -> None:
     """Raise InputError for what a ``command`` in guests shows before kernels are fetched or built,
-    and before anything is compiled."""
+    and before anything is compiled; ``in_root``: its program is a root folder's."""
     source = is_source(Path(command[0]))
     words = [*command, f"{{{OPS}}}"] if source and _tells_ops(asked) else command
     points(asked, words, in_guests=True)
-    if not sysroots:
+    if not in_root:
         find_command(command[0], GuestFiles(host()))
 
 

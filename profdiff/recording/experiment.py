@@ -3,7 +3,6 @@
 What the experiments of one command have in common: found once, however many ask for it.
 """
 
-import shlex
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from profdiff import __version__
-from profdiff.base import units
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
@@ -25,11 +23,22 @@ from profdiff.collectors.kernels.kinds.registry import KernelArgument
 from profdiff.collectors.programs import program_named
 from profdiff.collectors.recorder import Recorder
 from profdiff.collectors.records import Failure, Value
+from profdiff.collectors.workload import sides
 from profdiff.collectors.workload.files import GuestFile
+from profdiff.collectors.workload.sides import Side
 from profdiff.collectors.workload.workload import PreparedWorkload, prepare, prepare_for_machine
-from profdiff.recording import copies, named_functions, plan, states, sweep, variants
+from profdiff.recording import (
+    boots,
+    copies,
+    named_functions,
+    notes,
+    plan,
+    programs,
+    states,
+    sweep,
+    variants,
+)
 from profdiff.recording.located import Located, UnbuiltKernel, built
-from profdiff.session import inlines
 from profdiff.session import manifest as m
 from profdiff.session.held import is_session
 from profdiff.session.session import Session
@@ -61,7 +70,8 @@ class RecordOptions:
     an architecture, ``[ARCH=]VALUE``. ``restore``: whether guests are restored or boot, None for as
     the session has it, or else restored. ``repeat`` and ``twin_repeat``: runs of each cell, and of
     the base's twin. ``repeats``: whether what changed is repeated in varied states by itself,
-    because nobody said in how many."""
+    because nobody said in how many. ``sides``: by a kernel's label, the program that it runs;
+    ``toggled``: the labels of further kernels that may lack."""
 
     kernels: Sequence[KernelArgument]
     series: Set[str]
@@ -86,6 +96,8 @@ class RecordOptions:
     qemu: Sequence[str]
     command: Sequence[str]
     repeats: bool = True
+    sides: Mapping[str, Side] = field(default_factory=dict)
+    toggled: Set[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -127,7 +139,9 @@ class Equipment:
 class Experiment:
     """What is going to be recorded into the session ``folder``. ``kernels`` are located, twins too.
     ``own``: the guest's own programs; ``note``: what its user must know of what is counted, before
-    anything runs. ``machines``: by key, those that were saved before, or why they could not be."""
+    anything runs. ``machines``: by key, those that were saved before, or why they could not be.
+    ``workloads``: by label, of kernels that run programs of their own; ``workload`` is what all
+    have alike then."""
 
     asked: RecordOptions
     folder: Path
@@ -138,6 +152,7 @@ class Experiment:
     planned: m.Manifest
     note: str | None
     machines: Mapping[str, MachineState | Failure] = field(default_factory=dict)
+    workloads: Mapping[str, PreparedWorkload] = field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -156,28 +171,25 @@ class Experiment:
         equipment = replace(equipment, options=watched)
         located = built(kernels)
         if architecture and len(located) < 2 and not asked.twin_repeat:
-            raise InputError(_too_few(kernels))
+            what = "option" if asked.toggled else "commit of the series"
+            raise InputError(_too_few(kernels, what))
         described = [
             plan.describe_hole(kernel)
             if isinstance(kernel, UnbuiltKernel)
             else known.get(("kernel", kernel), partial(plan.describe_kernel, kernel))
             for kernel in kernels
         ]
-        if asked.twin_repeat:
-            located = plan.with_twin(located)
-            base, twin = located[:2]
-            described.insert(1, m.replace(described[0], label=twin.label, twin_of=base.label))
         folders = cache_folder("workloads"), initramfs.guest_resources()
-        if architecture:
-            prepared = prepare(
-                command,
-                asked.files,
-                *folders,
-                architecture,
-                asked.sysroots,
-                without=asked.no_files,
-                copies=asked.sweep.copies,
-            )
+        workloads: dict[str, PreparedWorkload] = {}
+        programs.refuse(asked.sides, equipment.collectors, architecture)
+        if asked.options.get("boot"):
+            prepared = boots.workload()
+        elif architecture:
+            ready = partial(_prepared, asked, folders, architecture)
+            if asked.sides:
+                workloads = sides.prepared(asked.sides, command, asked.files, ready)
+            prepared = sides.common(workloads) if workloads else ready(command, asked.files)
+            described = programs.described(described, workloads, prepared)
         elif asked.sysroots:
             raise InputError("--sysroot is for guests: a machine has programs of its own")
         else:
@@ -190,6 +202,12 @@ class Experiment:
                 without=asked.no_files,
                 copies=asked.sweep.copies,
             )
+        if asked.twin_repeat:
+            located = plan.with_twin(located)
+            base, twin = located[:2]
+            described.insert(1, m.replace(described[0], label=twin.label, twin_of=base.label))
+            if workloads:
+                workloads[twin.label] = workloads[base.label]
         copies.refuse(prepared, asked.sweep, equipment.collectors)
         for name in equipment.collectors:
             emulator = equipment.emulators.get(name)
@@ -201,17 +219,18 @@ class Experiment:
             else []
         )
         if architecture:
-            boot.refuse(equipment.guest.memory, located, [*prepared.files, *own])
+            for one in workloads.values() or [prepared]:
+                boot.refuse(equipment.guest.memory, located, [*one.files, *own])
         counting = [one for one in map(registry.collector, equipment.collectors) if one.subtracted]
         # Samples are of the whole command, marks or not.
         marks = prepared.has_marks and any(one.kind.exact for one in counting)
-        whole = bool(counting) and not marks
+        whole = bool(counting) and not marks and not asked.options.get("boot")
         if architecture is None and not asked.command and asked.sweep.is_empty:
             # The machine's other kernel, at the points that the session knows.
             points = sweep.Points(Session.open(folder).manifest.points, None)
         else:
             guests = architecture is not None
-            named = copies.named(prepared, command)
+            named = copies.named(prepared, sides.example(asked.sides, command))
             points = sweep.points(asked.sweep, named, in_guests=guests, whole=whole)
         variants.refuse_cpus(located, asked.sweep, equipment.collectors, architecture)
         several = any((one.cpus or 1) > 1 for one in points.every)
@@ -237,13 +256,24 @@ class Experiment:
             kernels=described,
             runs=[],
         )
-        profiles = any(registry.collector(name).profiles for name in planned.collectors)
-        blind = inlines.told(planned.compared) if profiles else []
-        bare = _bare(planned.kernels) if profiles and not blind else ""
-        notes = "; ".join(
-            filter(None, [points.note, _stay(prepared), _lacks(prepared), *blind, bare])
+        note = "; ".join(filter(None, [points.note, *notes.of(prepared, planned)]))
+        return Experiment(
+            asked,
+            folder,
+            located,
+            equipment,
+            prepared,
+            own,
+            planned,
+            note or None,
+            workloads=workloads,
         )
-        return Experiment(asked, folder, located, equipment, prepared, own, planned, notes or None)
+
+    @property
+    def code(self) -> dict[str, Path]:
+        """What the session keeps of what its guests execute."""
+        own = sides.own_files(self.workloads, self.workload)
+        return plan.kept_code([*self.workload.files, *self.own], own)
 
     @property
     def most_states(self) -> int:
@@ -271,9 +301,23 @@ class Experiment:
                     self.kernels,
                     partial(_emulator, self.asked, name, self.equipment.architecture),
                 ),
+                workloads=self.workloads,
             )
             for name in manifest.collectors
         ]
+
+
+def _prepared(
+    asked: RecordOptions,
+    folders: tuple[Path, Path],
+    architecture: Architecture,
+    command: Sequence[str],
+    files: Sequence[str],
+    **more: Any,
+) -> PreparedWorkload:
+    about: dict[str, Any] = {"without": asked.no_files, "copies": asked.sweep.copies}
+    about |= {"sysroots": asked.sysroots, **more}
+    return prepare(command, files, *folders, architecture, **about)
 
 
 def _guest(
@@ -295,48 +339,10 @@ def _guest(
     return m.replace(equipment.guest, restored=restore and not sleeps)
 
 
-def _stay(prepared: PreparedWorkload) -> str:
-    """Which folders a reader may have meant."""
-    if not prepared.stay:
-        return ""
-    words = [units.printable(shlex.quote(one)) for one in prepared.stay]
-    what = "folder" if len(words) == 1 else "folders"
-    return (
-        f"the {what} {units.listed(words)} here, which COMMAND names, "
-        f"{'does' if len(words) == 1 else 'do'} not travel: --file {words[0]} adds one, "
-        f"--no-file {words[0]} says that none is meant"
-    )
-
-
-def _lacks(prepared: PreparedWorkload) -> str:
-    """Which programs the script will not find."""
-    if not prepared.lacks:
-        return ""
-    named = [units.printable(lack) for lack in prepared.lacks]
-    return (
-        f"the script calls {units.listed(named)}, which guests do not have: add a program with "
-        f'--file "$(command -v {named[0]})":/bin/{named[0]}, or do that work before'
-    )
-
-
-def _bare(kernels: Sequence[m.Kernel]) -> str:
-    """Which kernels have symbols alone, and what to give."""
-    labels = [
-        kernel.label for kernel in kernels if not kernel.twin_of and not inlines.all_shown([kernel])
-    ]
-    if not labels:
-        return ""
-    return (
-        f"{units.listed(labels)}: no debug information, so functions that are inlined count as "
-        "part of their callers, and no source lines or types are known: name the kernel's vmlinux, "
-        f"built with CONFIG_DEBUG_INFO, too: --kernel {labels[0]}=IMAGE,vmlinux=ELF"
-    )
-
-
-def _too_few(kernels: Sequence[Located]) -> str:
+def _too_few(kernels: Sequence[Located], what: str) -> str:
     if not (holes := [kernel for kernel in kernels if isinstance(kernel, UnbuiltKernel)]):
         return "give --kernel at least twice: the base and one to compare with it"
-    return f"no commit of the series builds; the first, {holes[0].label}: {holes[0].reason}"
+    return f"no {what} builds; the first, {holes[0].label}: {holes[0].reason}"
 
 
 def _collectors(

@@ -11,6 +11,7 @@ from profdiff.base.errors import InputError
 from profdiff.collectors.architecture import ARCHITECTURES, unnamed
 from profdiff.collectors.kernels.kinds.machine import Machine
 from profdiff.collectors.kernels.kinds.registry import KernelArgument
+from profdiff.collectors.workload.sides import PROGRAM, example
 from profdiff.recording import copies, located, plan, series
 from profdiff.recording.experiment import Answers, Equipment, Experiment, RecordOptions
 from profdiff.session import opened
@@ -52,8 +53,10 @@ class Experiments:
             for session in recorded:
                 plan.refuse_other_series(session, every)
         command = asked.command or command_of(folder, recorded)
-        if not all(isinstance(kernel.spec, Machine) for kernel in asked.kernels):
-            copies.refuse_early(command, asked.sweep, asked.sysroots)
+        on_machines = all(isinstance(kernel.spec, Machine) for kernel in asked.kernels)
+        if not (on_machines or asked.options.get("boot")):
+            roots = asked.sysroots or any(one.kind == "sysroot" for one in asked.sides.values())
+            copies.refuse_early(example(asked.sides, command), asked.sweep, in_root=bool(roots))
         kind = _kind(asked, folder)
         names = _parts(asked, folder, kind)
         if kind is COMPILER:
@@ -98,7 +101,7 @@ def _by_architecture(
     if not wanted:
         kernels, architecture = known.get(
             ("together", *asked_kernels(asked)),
-            partial(located.together, asked.kernels, asked.series),
+            partial(located.together, asked.kernels, asked.series | asked.toggled),
         )
         equipment = Equipment.of(asked, architecture, known)
         one = Experiment.of(asked, folder, command, kernels, equipment, known)
@@ -107,7 +110,7 @@ def _by_architecture(
     equipped = [Equipment.of(asked, one, known) for one in wanted]
     found = known.get(
         ("for each", *wanted, *asked_kernels(asked)),
-        partial(located.for_each, asked.kernels, wanted, asked.series),
+        partial(located.for_each, asked.kernels, wanted, asked.series | asked.toggled),
     )
     each = [
         Experiment.of(
@@ -131,7 +134,7 @@ def _by_compiler(
     located.check_compilers(wanted, architecture)
     found = known.get(
         ("under each", *wanted, *asked_kernels(asked)),
-        partial(located.under_each, arguments, asked.series),
+        partial(located.under_each, arguments, asked.series | asked.toggled),
     )
     each = [
         Experiment.of(
@@ -162,7 +165,7 @@ def not_built(asked: RecordOptions) -> list[str]:
 
 def asked_kernels(asked: RecordOptions) -> tuple[KernelArgument | frozenset[str], ...]:
     """What was asked for of kernels, to find it again."""
-    return (frozenset(asked.series), *asked.kernels)
+    return (frozenset(asked.series | asked.toggled), *asked.kernels)
 
 
 def _kind(asked: RecordOptions, folder: Path) -> PartKind:
@@ -196,7 +199,8 @@ def _parts(asked: RecordOptions, folder: Path, kind: PartKind) -> list[str]:
 
 def session_folder(output: Path | None, command: Sequence[str]) -> Path:
     """Where a recording goes: ``-o``, or the workload's name."""
-    return output or Path(f"{Path(command[0]).stem if command else 'session'}.profdiff")
+    name = Path(command[0]).stem if command else "session"
+    return output or Path(f"{name.strip('{}') if name == PROGRAM else name}.profdiff")
 
 
 def sessions(folder: Path) -> list[Session]:

@@ -295,7 +295,8 @@ def _copy(source: Path, path: Path, copied: dict[tuple[int, int], Path] | None =
 
 def _copy_others(every: Sequence[Session], manifest: m.Manifest, folder: Path) -> None:
     """The workload's code and source, and configs that no run left."""
-    wanted = [file.path for file in manifest.workload.files if file.path]
+    own = [file for kernel in manifest.kernels for file in kernel.files]
+    wanted = [file.path for file in [*manifest.workload.files, *own] if file.path]
     wanted += [manifest.workload.source] if manifest.workload.source else []
     wanted += [k.config for k in manifest.kernels if k.config and k.config.startswith("kernels/")]
     for relative in wanted:

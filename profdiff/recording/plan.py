@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
@@ -95,23 +95,40 @@ def _known_build_ids(files: KernelFiles) -> list[str]:
 
 def describe_workload(prepared: PreparedWorkload, own: Sequence[GuestFile]) -> m.Workload:
     """A workload as the manifest names it; ``own`` are the guest's own programs."""
-    files = [*prepared.files, *own]
     return m.Workload(
         argv=list(prepared.argv),
         guest_argv=list(prepared.guest_argv),
         kind=prepared.kind,
         source=f"{_SOURCE}{prepared.source.suffix}" if prepared.source else None,
         copies=prepared.copies,
-        files=[
-            m.WorkloadFile(
-                guest_path=file.guest_path,
-                sha256=file.sha256(),
-                executable=file.executable,
-                path=_kept_as(number, file) if file.is_code else None,
-            )
-            for number, file in enumerate(files)
-        ],
+        files=describe_files([*prepared.files, *own]),
     )
+
+
+def describe_files(files: Sequence[GuestFile], label: str = "") -> list[m.WorkloadFile]:
+    """Files that travel into all guests, or into those of a label alone."""
+    return [
+        m.WorkloadFile(
+            guest_path=file.guest_path,
+            sha256=file.sha256(),
+            executable=file.executable,
+            path=_kept_as(number, file, label) if file.is_code else None,
+        )
+        for number, file in enumerate(files)
+    ]
+
+
+def kept_code(
+    files: Sequence[GuestFile], own: Mapping[str, Sequence[GuestFile]]
+) -> dict[str, Path]:
+    """By its place in the session, each file that may execute: a report finds its functions
+    elsewhere. ``files``: of all guests, in the plan's order; ``own``: by label."""
+    return {
+        _kept_as(number, file, label): file.source
+        for label, some in {"": files, **own}.items()
+        for number, file in enumerate(some)
+        if file.is_code
+    }
 
 
 def with_twin(kernels: Sequence[KernelFiles]) -> list[KernelFiles]:
@@ -121,11 +138,11 @@ def with_twin(kernels: Sequence[KernelFiles]) -> list[KernelFiles]:
 
 
 def open_session(
-    folder: Path, planned: m.Manifest, files: Sequence[GuestFile], source: Path | None = None
+    folder: Path, planned: m.Manifest, code: Mapping[str, Path], source: Path | None = None
 ) -> Session:
     """The session in ``folder``: a new one, or the one that was interrupted there, or that lacks
-    kernels which are planned now. ``files``: of the workload and the guest, in the plan's order;
-    ``source``: what the workload was compiled from.
+    kernels which are planned now. ``code``: as ``kept_code``; ``source``: what the workload was
+    compiled from.
 
     Raises InputError when the session there was recorded with another plan, SessionError, OSError.
     """
@@ -136,7 +153,10 @@ def open_session(
         session = Session.open(folder)
         session.save(manifest)
     origin.remember(session.folder, session.manifest)
-    _keep_code(session, files)
+    for place, file in code.items():
+        path = session.whole(place)
+        if path is None or path.stat().st_size != file.stat().st_size:
+            session.write(place, partial(_copy, file))
     kept = manifest.workload.source
     if source and kept and not session.place(kept).exists():
         session.write(kept, partial(_copy, source))
@@ -233,6 +253,8 @@ def _other_kernels(old: m.Manifest, new: m.Manifest) -> str | None:
         # Nobody knows what a hole would have been.
         if not (was.hole or kernel.hole) and was.image_sha256 != kernel.image_sha256:
             return f"another kernel called {kernel.label}"
+        if was.files != kernel.files and was.variant == kernel.variant:
+            return f"another program for {kernel.label}, or other contents of its files"
         if was.variant != kernel.variant:
             given = " ".join(was.variant.words)
             return f"{kernel.label} {f'with {given}' if given else 'without options of its own'}"
@@ -306,21 +328,9 @@ def _conditions(manifest: m.Manifest) -> list[tuple[dict[str, str], int | None, 
     return [(point.parameters, point.cpus, point.shorter) for point in manifest.points]
 
 
-def _kept_as(number: int, file: GuestFile) -> str:
+def _kept_as(number: int, file: GuestFile, label: str = "") -> str:
     name = re.sub(r"[^A-Za-z0-9._+-]", "_", Path(file.guest_path).name)
-    return f"workload/{number}-{name}"
-
-
-def _keep_code(session: Session, files: Sequence[GuestFile]) -> None:
-    """Copy what may execute into the session, so that a report finds its functions elsewhere."""
-    for number, file in enumerate(files):
-        if not file.is_code:
-            continue
-        kept = _kept_as(number, file)
-        path = session.whole(kept)
-        if path and path.stat().st_size == file.source.stat().st_size:
-            continue
-        session.write(kept, partial(_copy, file.source))
+    return f"workload/{f'{label}/' if label else ''}{number}-{name}"
 
 
 def _copy(source: Path, path: Path) -> None:

@@ -4,18 +4,21 @@ that answers it."""
 import json
 import shlex
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from profdiff.base import units
 from profdiff.base.errors import InputError
+from profdiff.evidence.lkp.facts import SMALL
 from profdiff.evidence.lkp.kinds import Kind
-from profdiff.views.lkp import Judgement, LkpDocument, Metric, Test
+from profdiff.views.lkp import Judgement, LkpDocument, Metric, Share, Test
 from profdiff.views.results import time_split
 
 KINDS: Mapping[Kind, str] = {
     "instructions": "more or other instructions",
     "lock": "a contended lock or atomic",
-    "lines": "cache lines: data layout, false sharing, or an atomic",
+    "lines": "cache lines: misses, data layout, false sharing, or an atomic",
+    "layout": "layout of code",
     "waiting": "waiting, wake-ups, interrupts or frequency",
     "mixed": "mixed",
     "unknown": "not known",
@@ -24,6 +27,8 @@ _HASH, _SUBJECT, _METRIC, _PARAMETER = 12, 80, 90, 40
 # What the robot itself says of every test, or of none that matters here.
 _OF_MACHINE = ("compiler", "kconfig", "rootfs", "tbox_group", "ucode", "testcase", "test")
 _INDENT = 2
+# The largest part of a change that is said, and further tests of a mail that are told in full.
+_MOST, _OTHERS = 2, 4
 
 
 def render_text(document: LkpDocument, *, width: int) -> str:
@@ -32,16 +37,31 @@ def render_text(document: LkpDocument, *, width: int) -> str:
     lines = [*_wrapped(_head(document, first), width), *_wrapped(_test(document, first), width)]
     for paragraph in _numbers(first):
         lines += ["", *_wrapped(paragraph, width)]
+    if first.time is not None and first.time.value < 1:
+        lines += ["", *_wrapped(_FASTER, width)]
     for number, judgement in enumerate(first.kinds):
-        lines += ["", *_wrapped(_judged(judgement, likeliest=not number), width)]
-        lines += [_row(first, name) for name in judgement.metrics]
+        shown = document.tests[judgement.test]
+        where = f" These are rows of {_name(shown)}'s table." if judgement.test else ""
+        lines += ["", *_wrapped(_judged(judgement, likeliest=not number) + where, width)]
+        lines += [_row(shown, name) for name in judgement.metrics]
     lines += ["", *_answer(first, width)]
-    for other in others:
+    for other in others[:_OTHERS]:
         lines += ["", *_wrapped(f"Also {_brief(other)}", width)]
+    if more := others[_OTHERS:]:
+        kinds = Counter(KINDS[other.kinds[0].kind] for other in more)
+        told = "; ".join(f"{kind}: {number}" for kind, number in kinds.most_common())
+        lines += [
+            "",
+            *_wrapped(f"And {len(more)} more tests ({told}): --json FILE has all.", width),
+        ]
     lines += ["", *_wrapped(_LEGEND, width)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
+_FASTER = (
+    "The reported kernel is the faster one. What follows says what made the base slower: its rows "
+    "grow from the reported kernel to the base."
+)
 _LEGEND = (
     "All numbers are the mail's own. Time is the inverse of its rate; perf-stat's rows are of the "
     "whole machine. The interval takes one standard deviation of single runs, where the mail "
@@ -87,13 +107,27 @@ def _numbers(test: Test) -> Iterator[str]:
     if not sentence:
         yield f"How much of that instructions explain is not known: {test.doubt}."
         return
-    share = test.share
-    if share is not None and share.cost is not None and share.rest is not None:
-        sentence += (
-            f" Cycles per instruction explain {time_split.part(share.cost)} of it, and time per "
-            f"cycle {time_split.part(share.rest)}: waiting, idle processors, or the frequency."
-        )
+    sentence += _rest(test.share)
     yield f"It is another op on each kernel: {sentence}" if test.another_op else sentence
+    if test.machine_part is not None and test.machine_part < SMALL:
+        yield (
+            f"The test keeps {test.machine_part:.1%} of the machine's processors busy: "
+            "instructions and cycles are the whole machine's, and may not be the test's."
+        )
+
+
+def _rest(share: Share | None) -> str:
+    """What else explains it; "" where it is not known, or where parts outweigh each other so many
+    times that they explain nothing."""
+    if share is None or share.cost is None or share.rest is None:
+        return ""
+    if max(map(abs, (share.instructions, share.cost, share.rest))) > _MOST:
+        return ""
+    cost, rest = time_split.part(share.cost), time_split.part(share.rest)
+    return (
+        f" Cycles per instruction explain {cost} of it, and time per cycle {rest}: waiting, idle "
+        "processors, or the frequency."
+    )
 
 
 def _changed(test: Test) -> str:

@@ -49,6 +49,7 @@ def referenced(manifest: Manifest) -> set[str]:
         (path for kernel in manifest.kernels for path in (kernel.config, kernel.symbols)),
         (path for kernel in manifest.kernels for path in (kernel.code, kernel.accesses)),
         (file.path for file in manifest.workload.files),
+        (file.path for kernel in manifest.kernels for file in kernel.files),
         (manifest.workload.source, manifest.functions, manifest.events),
     )
     # What is written after them all is none of them.

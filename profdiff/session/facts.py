@@ -29,9 +29,10 @@ class Facts(msgspec.Struct, frozen=True):
     ``compilers``, ``command_lines`` (the kernels') and ``machines`` (values by name) hold what is
     known, ``workloads`` what ran, of recordings that exist; ``config`` what differs between the
     configs of ``configs``; ``config_problems`` why a config could not be read. ``variants``: what
-    guests were given (``session.variants``); ``built``: how the SPECs say that code is made, in
-    words (``BuiltFrom.options``). ``lost``: the part of the samples that was lost, 0 to
-    1, all runs together; only of sampled profiles.
+    guests were given (``session.variants``); ``settings``: which options of their configs were to
+    be otherwise, ``CONFIG_X=y``; ``built``: how the SPECs say that code is made, in words
+    (``BuiltFrom.options``). ``lost``: the part of the samples that was lost, 0 to 1, all runs
+    together; only of sampled profiles.
     """
 
     compilers: Mapping[str, str] = msgspec.field(default_factory=dict)
@@ -42,6 +43,7 @@ class Facts(msgspec.Struct, frozen=True):
     config: Sequence[OptionDifference] = ()
     config_problems: Mapping[str, str] = msgspec.field(default_factory=dict)
     variants: Mapping[str, Variant] = msgspec.field(default_factory=dict)
+    settings: Mapping[str, Sequence[str]] = msgspec.field(default_factory=dict)
     built: Mapping[str, Sequence[str]] = msgspec.field(default_factory=dict)
     lost: Mapping[str, float] = msgspec.field(default_factory=dict)
 
@@ -61,8 +63,13 @@ class Facts(msgspec.Struct, frozen=True):
 
     def intended(self, base: str, label: str) -> list[str]:
         """What a kernel was to differ from the base in, in words."""
-        own = variants.differences(self.variants, base, label)
-        return own + variants.built_otherwise(self.built, base, label)
+        known = self.settings.get(base, ())
+        own = (one for one in self.settings.get(label, ()) if one not in known)
+        return [
+            *(one.removeprefix("CONFIG_") for one in own),
+            *variants.differences(self.variants, base, label),
+            *variants.built_otherwise(self.built, base, label),
+        ]
 
     def compiler_differs(self, base: str, label: str) -> bool:
         """Whether it does where no ``cc=`` asked for that."""

@@ -116,7 +116,8 @@ class Kernel(Part, frozen=True):
     is there if an image was booted. ``twin_of``: it is the kernel of that label once more, measured
     to see what differs where nothing does (A/A). ``source``: what profdiff built it from. ``hole``:
     why there is no such kernel, "" for one that there is; a hole has no image and no runs.
-    ``variant``: what its guest was given otherwise than those of others. ``local``: it is the one
+    ``variant``: what its guest was given otherwise than those of others; ``files``: those of its
+    program alone, where sides are programs. ``local``: it is the one
     that ran on the recording machine, whose files are its processes'."""
 
     label: Label
@@ -136,6 +137,7 @@ class Kernel(Part, frozen=True):
     source: BuiltFrom | None = None
     hole: Text = ""
     variant: Variant = NO_VARIANT
+    files: list[WorkloadFile] = msgspec.field(default_factory=list)
     local: bool = False
 
 
@@ -228,6 +230,11 @@ class Manifest(Part, frozen=True, kw_only=True):
     def compared(self) -> list[Kernel]:
         """The kernels that there are, but the base's twin."""
         return [kernel for kernel in self.kernels if not (kernel.twin_of or kernel.hole)]
+
+    def files_of(self, label: str) -> list[WorkloadFile]:
+        """The files that travelled into a kernel's guest."""
+        own = (kernel.files for kernel in self.kernels if kernel.label == label)
+        return [*next(own, []), *self.workload.files]
 
     @property
     def holes(self) -> list[Kernel]:

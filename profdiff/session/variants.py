@@ -1,5 +1,6 @@
 """What kernels of a session are given of their own, and what they differ in by it, as intended."""
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
@@ -39,6 +40,14 @@ def _resolved(own: Variant, guest: Guest, cpus: int | None) -> Variant:
     )
 
 
+# What a workload does and is given by what it does, as ``session.state`` names it: another
+# program's is its own.
+_PROGRAMS = re.compile(
+    "system call .*|vmstat .*|(minor|major)_faults|(in)?voluntary_switches|processes|"
+    "anon_huge_kib|resident_kib|huge_page_requests"
+)
+
+
 def differences(known: Mapping[str, Variant], base: str, label: str) -> list[str]:
     """What a kernel is given that the base is not, in words; ``without ARGUMENT`` of what only the
     base is."""
@@ -61,6 +70,8 @@ def differences(known: Mapping[str, Variant], base: str, label: str) -> list[str
         found.append(f"cpus={theirs.cpus}")
     if ours.cpu != theirs.cpu:
         found.append(f"cpu={theirs.cpu or 'default'}")
+    if ours.program != theirs.program:
+        found.append(theirs.program or "another program")
     return found
 
 
@@ -92,6 +103,8 @@ def is_consequence(name: str, known: Mapping[str, Variant]) -> bool:
 
 
 def _follows(name: str, one: Variant, other: Variant) -> bool:
+    if one.program != other.program and _PROGRAMS.fullmatch(name):
+        return True
     if name in ("cpus", "smt"):
         return one.cpus != other.cpus
     if name == "processor":

@@ -89,7 +89,7 @@ def _difference(table: Table, row: _Row, count: str, kernel: str) -> Difference 
     it is not known."""
     labels = table.kernels[0], kernel
     values = [row[table.index(count, label)] for label in labels]
-    if None in values:
+    if any(value is None or isinstance(value, str) for value in values):
         return None
     own = {
         column.name: cell

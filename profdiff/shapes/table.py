@@ -40,12 +40,13 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     has, None where they are of the row.
 
     A ``name`` tells what the row is; a ``path`` does by a list of functions, the outermost first;
-    ``number`` is one that is never per op. A ``count`` is in the table's unit; a ``range`` is from
-    the count in the column ``of`` to the one in its own cell, a ``share`` a fraction, with so many
-    ``digits`` of a percent. A ``delta`` is the difference of a kernel's count to the base's, which
-    stands in the column that ``of`` names; readers see what of it ``shows`` names: itself, relative
-    to the base's count, or ``about``, itself with a sign where its ends differ. A ``word`` stands
-    for the row, as a verdict does. ``bound`` and ``detail`` are for programs; a page has a
+    ``number`` is one that is never per op, with a sign where it ``shows`` a delta. A ``count`` is
+    in the table's unit; a ``range`` is from the count in the column ``of`` to the one in its own
+    cell, a ``share`` a fraction, with so many ``digits`` of a percent. A ``delta`` is the
+    difference of a kernel's count to the base's, which stands in the column that ``of`` names;
+    readers see what of it ``shows`` names: itself, relative to the base's count, or ``about``,
+    itself with a sign where its ends differ. A ``word`` stands for the row, as a verdict does.
+    ``bound`` and ``detail`` are for programs; a page has a
     ``detail`` where the pointer rests. None is what is not known, "" what a sum does not have.
     ``spare``: how well a reader can do without: text leaves the highest out first, never 0.
     """

@@ -47,8 +47,11 @@ TOPICS = {
     for topic in (
         Topic("events", "how often events happened in the kernel", counts=("events",)),
         Topic("inventory", "how often each kind of instruction ran", True, "both sides, in --csv"),
+        Topic("memory", "which memory --allocations saw given out and taken back"),
         Topic("idle", "for how long vCPUs idled, and what gave way to that", module="idle"),
         Topic("probes", "what --probe read", module="probes"),
+        Topic("initcalls", "how many instructions phases and initcalls of a boot executed"),
+        Topic("programs", "what programs and the kernel execute (--variant)", sides="both sides"),
         Topic("traces", "how long calls of traced functions took", module="traces"),
     )
 }

@@ -2,10 +2,12 @@
 explains it.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from profdiff import __version__
 from profdiff.evidence.lkp import kinds
+from profdiff.evidence.lkp.facts import Facts
 from profdiff.evidence.lkp.report import Case, Report, Row, Word
 from profdiff.evidence.lkp.slowdown import Parts, Ratio, Slowdown
 from profdiff.views.lkp_experiment import Answer, answer
@@ -69,10 +71,12 @@ class Share(Record, frozen=True):
 
 
 class Judgement(Record, frozen=True):
-    """A kind that rows speak for; ``metrics``: these rows."""
+    """A kind that rows speak for; ``metrics``: these rows, of the test with the number ``test``,
+    which is another one where this one's table does not tell."""
 
     kind: kinds.Kind
     why: str
+    test: int
     metrics: list[str]
 
 
@@ -82,8 +86,9 @@ class Test(Record, frozen=True):
     change, "" where it says nothing of this one. ``share``: null where time or instructions are not
     known (``doubt`` says why) or time did not change; ``doubt``: why it is not certain, "" where it
     is. ``unprinted``: the change of time is so small that deviations that are not printed could be
-    as large. ``another_op``: time and instructions are of another op on each kernel. ``kinds``: the
-    likeliest first."""
+    as large. ``machine_part``: of the machine's processors, that the job uses on the faster kernel,
+    null where the mail does not tell. ``another_op``: time and instructions are of another op on
+    each kernel. ``kinds``: the likeliest first."""
 
     parameters: dict[str, str]
     kernels: list[Kernel]
@@ -96,6 +101,7 @@ class Test(Record, frozen=True):
     share: Share | None
     doubt: str
     unprinted: bool
+    machine_part: float | None
     another_op: bool
     kinds: list[Judgement]
     answer: Answer
@@ -125,6 +131,7 @@ def schema() -> dict[str, Any]:
 
 def build(report: Report, message_id: str, subject: str, repository: str) -> LkpDocument:
     """``repository``: where the user's Linux lies."""
+    facts = Facts.of(report)
     return LkpDocument(
         schema=SCHEMA,
         profdiff=__version__,
@@ -134,13 +141,15 @@ def build(report: Report, message_id: str, subject: str, repository: str) -> Lkp
         commit_subject=report.subject,
         tree=report.tree,
         machine=report.machine,
-        tests=[_test(report, case, repository) for case in report.cases],
+        tests=[
+            _test(report, one, judged, repository)
+            for one, judged in zip(facts, kinds.judged(facts), strict=True)
+        ],
     )
 
 
-def _test(report: Report, case: Case, repository: str) -> Test:
-    slow = Slowdown.of(case)
-    judged = kinds.judged(case, slow)
+def _test(report: Report, facts: Facts, judged: Sequence[kinds.Judgement], repository: str) -> Test:
+    case, slow = facts.case, facts.slowdown
     return Test(
         parameters={**case.table.parameters},
         kernels=[_kernel(case, column) for column in range(len(case.table.heads))],
@@ -153,9 +162,12 @@ def _test(report: Report, case: Case, repository: str) -> Test:
         share=_share(slow.parts),
         doubt=slow.doubt,
         unprinted=slow.within_unprinted,
+        machine_part=facts.part,
         another_op=judged[0].another_op,
         kinds=[
-            Judgement(kind=one.kind, why=one.why, metrics=[row.metric for row in one.rows])
+            Judgement(
+                kind=one.kind, why=one.why, test=one.case, metrics=[row.metric for row in one.rows]
+            )
             for one in judged
         ],
         answer=answer(report, case, judged[0].kind, repository),

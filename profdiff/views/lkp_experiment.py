@@ -1,6 +1,4 @@
-"""What profdiff can answer of a report of the robot's, and the recording that does. The robot's
-tests are workloads of profdiff's: those of will-it-scale by their source, programs that Debian has,
-and cells of the built-in suite that do the same. Others have none."""
+"""What profdiff can answer of a report of the robot's, and the recording that does."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,50 +6,8 @@ from typing import NamedTuple
 
 from profdiff.evidence.lkp.kinds import Kind
 from profdiff.evidence.lkp.report import Case, Report
+from profdiff.views.lkp_workload import Workload, left_out, workload
 from profdiff.views.record import Record
-
-_TEST = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")
-_OPS = 2000
-# By test case and test, or metric, what does the same between two processes.
-_CELLS: Mapping[tuple[str, str], str] = {
-    ("lmbench3", "PIPE"): "pingpong/pipe",
-    ("perf-bench-sched-pipe", ""): "pingpong/pipe",
-}
-
-
-class Workload(NamedTuple):
-    """``argv``: a command, empty where ``cell`` of the suite ``syscalls`` stands for it;
-    ``copies``: whether copies of it run beside each other; ``note``: where it comes from."""
-
-    argv: Sequence[str]
-    cell: str
-    ops: int
-    copies: bool
-    note: str
-
-
-def workload(case: Case) -> Workload | None:
-    """What does what the robot's test did, on a smaller machine; None where nothing does."""
-    told = case.table.parameters
-    kind, test = told.get("testcase", ""), told.get("test", "")
-    if cell := _CELLS.get((kind, test)) or _CELLS.get((kind, "")):
-        return Workload((), cell, 0, False, f"the suite's {cell} stands for {kind}'s test")
-    if kind == "hackbench":
-        way = ["--pipe"] if told.get("ipc") == "pipe" else []
-        tasks = "--threads" if told.get("mode") == "threads" else "--process"
-        argv = ["hackbench", *way, tasks, "-g", "1", "-l", "{ops}"]
-        return Workload(argv, "", 200, False, "hackbench is in Debian's package rt-tests")
-    if not _TEST.fullmatch(test):
-        return None
-    if kind == "will-it-scale":
-        argv = [f"./{test}.c", *(["threads"] if told.get("mode") == "thread" else [])]
-        note = f"{test}.c is in tests/ of https://github.com/antonblanchard/will-it-scale"
-        return Workload(argv, "", _OPS, True, note)
-    if kind == "stress-ng":
-        argv = ["stress-ng", f"--{test}", "1", f"--{test}-ops", "{ops}"]
-        return Workload(argv, "", _OPS, True, "stress-ng is a package of Debian's")
-    return None
-
 
 _HASH = re.compile(r"[0-9a-f]{7,40}")
 _TAG = re.compile(r"v\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:-rc\d{1,2})?|next-\d{8}")
@@ -90,6 +46,13 @@ _QUESTIONS: Mapping[Kind, Question] = {
         1,
         ["profdiff report --sharing", "profdiff report --layout"],
     ),
+    "layout": Question(
+        f"{_EXACT}: if they are the same, the difference is where code lies, which no count shows",
+        ["exact"],
+        False,
+        1,
+        ["profdiff report"],
+    ),
     "waiting": Question(
         "how many context switches, wake-ups and interprocessor interrupts an op takes; neither "
         "how long they take nor the frequency",
@@ -107,6 +70,10 @@ _QUESTIONS: Mapping[Kind, Question] = {
         ["profdiff report"],
     ),
 }
+
+
+# What shows where several do the same at the same time.
+_BESIDE: Sequence[Kind] = ("lock", "lines", "waiting")
 
 
 class Experiment(Record, frozen=True):
@@ -132,15 +99,20 @@ class Answer(Record, frozen=True):
 
 def answer(report: Report, case: Case, kind: Kind, repository: str) -> Answer:
     """For the likeliest kind of a case; ``repository``: where the user's Linux lies."""
-    question = _QUESTIONS[kind]
     revisions = [revision(report, case, column) for column in (0, case.column)]
     found = workload(case)
+    question = _QUESTIONS[kind]
+    alone = ""
+    if found and found.cell and kind in _BESIDE and not found.cell.startswith("pingpong/"):
+        # A cell runs by itself: it shows neither contention nor waiting.
+        alone, found = found.cell, None
     notes = list(_notes(report, case, found))
     if found is None or None in revisions:
         told = case.table.parameters
         name = " ".join(told[key] for key in ("testcase", "test") if told.get(key))
         if found is None:
-            notes.insert(0, f"profdiff has no workload for {name or 'this test'}")
+            near = f"; the suite's {alone} makes such calls, by themselves" if alone else ""
+            notes.insert(0, f"profdiff has no workload for {name or 'this test'}{near}")
         else:
             notes.insert(0, "the table names a kernel that only the robot has")
         return Answer(answer=question.answer, experiment=None, then=[], notes=notes)
@@ -197,6 +169,8 @@ def revision(report: Report, case: Case, column: int) -> str | None:
 
 def _notes(report: Report, case: Case, found: Workload | None) -> list[str]:
     notes = [found.note] if found else []
+    if found and (others := [*left_out(case, found)]):
+        notes.append(f"the robot's test had {', '.join(others)}, which this recording has not")
     if any(name in report.tree for name in _OWN_TREES):
         notes.append(f"the commit is a patch from a list; the robot's tree has it: {report.tree}")
     if kconfig := case.table.parameters.get("kconfig"):

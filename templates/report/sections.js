@@ -19,7 +19,8 @@ const NAME = 120;
 /** @param {Table} table @param {unknown} value @param {string | null} [kernel] whose it is */
 function shapeCount({ kernels, ops }, value, kernel) {
   const own = Array.isArray(ops) ? ops[Math.max(kernels.indexOf(kernel ?? ""), 0)] : ops;
-  return value === null ? "?" : own ? fine(Number(value) / own) : count(Number(value));
+  if (value === null || value === "") return value === null ? "?" : "";
+  return own ? fine(Number(value) / own) : count(Number(value));
 }
 
 /** @param {Table} table @param {string} name @param {string | null} kernel */
@@ -64,8 +65,9 @@ function shownColumn(table, { title, kernel, of }, n, what) {
   const label = kernel ?? "";
   const before = cellOf(table, of ?? "", kernels[0]), after = cellOf(table, of ?? "", kernel);
   const verdict = cellOf(table, "verdict", kernel);
-  const head = near ? (what === "count" ? label : what)
-    : `${["count", "number"].includes(what) ? title : what} ${label}`.trim();
+  const told = what === "about" ? "delta" : what;
+  const head = near ? (what === "count" ? label : told)
+    : `${["count", "number"].includes(what) ? title : told} ${label}`.trim();
   /** @param {Row} row */
   const draw = (row) => {
     const value = row[n];

@@ -4,6 +4,7 @@ import gzip
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from counts_bytes import counts_bytes
@@ -102,6 +103,20 @@ def test_what_ran_beside_stands_apart(tmp_path: Path) -> None:
     assert own.calls.parent.tolist() == [-1, 0, 1]
     # 60 executions of the lock's string instruction, of which 35 are own, started 120 times.
     assert (own.each_iteration - own.count).sum() == 35
+
+
+def test_of_a_boot_all_is_own_but_interrupts_and_idling(tmp_path: Path) -> None:
+    flat = msgspec.structs.replace(counts(tmp_path), kind="boot")
+    found = own_context(flat, ENTRIES)
+    assert found
+    own, beside = found
+    by_place = {ADDRESSES.index(a): n for a, n in zip(own.address, own.count, strict=True)}
+    assert by_place == {**OWN, OTHER: 30, LOCK: 50, THREAD: 1, WORK: 50}
+    assert beside == 2 + 22 + 10 + 1
+    idle = Entries.of([("do_idle", K + 0x5000, K + 0x5100)])
+    left = own_context(flat, idle)
+    assert left
+    assert left[1] == 50
 
 
 def test_interrupts_are_counted_by_their_entries(tmp_path: Path) -> None:

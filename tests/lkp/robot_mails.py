@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
+from profdiff.evidence.lkp.facts import Facts
 from profdiff.evidence.lkp.kinds import Kind, judged
 from profdiff.evidence.lkp.report import Report
-from profdiff.evidence.lkp.slowdown import Slowdown
 from profdiff.mail.thread import ReceivedMail
 
 MAILS = Path(__file__).with_name("mails")
@@ -23,15 +23,23 @@ def report(name: str) -> Report:
 
 
 def read(path: Path) -> Report:
-    mail = ReceivedMail.of(path.read_bytes())
+    return _read(path.read_bytes())
+
+
+def _read(data: bytes) -> Report:
+    mail = ReceivedMail.of(data)
     assert mail is not None
     return Report.read(mail.value("Subject"), mail.text() or "")
 
 
 def likeliest(path: Path) -> Kind:
     """Of the first table."""
-    case = read(path).cases[0]
-    return judged(case, Slowdown.of(case))[0].kind
+    return of(path.read_bytes())
+
+
+def of(data: bytes) -> Kind:
+    """The same of a mail's bytes."""
+    return judged(Facts.of(_read(data)))[0][0].kind
 
 
 def values(name: str, metric: str) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -12,11 +13,12 @@ import jsonschema
 import pytest
 from fuzz.commands import profdiff as inside
 from goldens import check_schema
-from lkp.robot_mails import MAILS, NAMES
-from support import IMPORTED, ROOT, error_line, need_kernel, profdiff
+from lkp.robot_mails import MAILS, NAMES, read, report, values
+from support import IMPORTED, ROOT, SHARED, error_line, need_kernel, need_program, profdiff
 
 from profdiff.base import units
 from profdiff.views import lkp
+from profdiff.views.lkp_workload import CELLS, Workload, workload
 
 LOCK = MAILS / "59faa4da7c.eml"
 
@@ -78,8 +80,9 @@ def test_every_mail_has_text_and_json(name: str, tmp_path: Path) -> None:
     jsonschema.validate(document, json.loads((ROOT / "profdiff/lkp.schema.json").read_text()))
     assert document["schema"] == "profdiff.lkp/1"
     for test in document["tests"]:
-        known = {row["name"] for row in test["metrics"]}
-        assert all(metric in known for one in test["kinds"] for metric in one["metrics"])
+        for one in test["kinds"]:
+            known = {row["name"] for row in document["tests"][one["test"]]["metrics"]}
+            assert known.issuperset(one["metrics"])
         if share := test["share"]:
             assert share["low"] <= share["instructions"] <= share["high"]
 
@@ -161,6 +164,54 @@ def test_the_recording_fits_the_kind(name: str, options: dict[str, object]) -> N
     parent, commit = made["kernel"]
     assert parent.startswith("parent=git:~/my linux@")
     assert commit.startswith(f"commit=git:~/my linux@{name}")
+
+
+def workloads(argv: bool) -> list[Workload]:
+    """Of all mails, that run a program, or stand for one of the suite's cells."""
+    mails = [*MAILS.glob("*.eml"), *(SHARED / "robot-mails").glob("*.eml")]
+    found = [workload(case) for path in sorted(mails) for case in read(path).cases]
+    return list({str(one): one for one in found if one and bool(one.argv) == argv}.values())
+
+
+def test_every_program_that_is_proposed_runs_and_ends(tmp_path: Path) -> None:
+    """Here, as a guest would; a test of will-it-scale is a file that the user fetches."""
+    programs = [one for one in workloads(argv=True) if not one.argv[0].startswith("./")]
+    assert len(programs) >= 5
+    for one in programs:
+        need_program(one.argv[0], one.argv[0])
+        command = [word.replace("{ops}", str(one.ops)) for word in one.argv]
+        if command[0] == "fio":
+            command = [re.sub(r"(?<==)/tmp/.*", str(tmp_path / "robot"), word) for word in command]
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+        )
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+
+
+@pytest.mark.kernel
+def test_every_cell_that_is_proposed_is_one_of_the_suite() -> None:
+    kernel = need_kernel("v6.12.107")
+    cells = [one for _, _, one in CELLS]
+    assert {one.cell for one in workloads(argv=False)} <= {*cells}
+    for cell in dict.fromkeys(cells):
+        plan = profdiff(
+            "plan", "--suite", "syscalls", "--only", cell, "--kernel", f"a={kernel}"
+        ).stdout
+        assert " 1 workload, " in plan, cell
+
+
+def test_what_a_recording_has_not_is_said() -> None:
+    text = " ".join(said("f95bdb700b").split())
+    assert "the robot's test had disk=1HDD, fs=ext4, which this recording has not" in text
+
+
+def test_ops_follow_from_the_mails_own_numbers() -> None:
+    """What an op executes on the robot's machine, into half a billion instructions."""
+    executed, _ = values("f95bdb700b", "perf-stat.total.instructions")
+    ops, _ = values("f95bdb700b", "stress-ng.ramfs.ops")
+    made = workload(report("f95bdb700b").cases[0])
+    assert made is not None
+    assert 0.4e9 < made.ops * executed / ops <= 0.5e9
 
 
 @pytest.mark.kernel

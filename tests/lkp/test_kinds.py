@@ -6,7 +6,8 @@ import pytest
 from lkp.robot_mails import NAMES, report, values
 from support import ROOT
 
-from profdiff.evidence.lkp.kinds import RULES, Kind, judged
+from profdiff.evidence.lkp.facts import Facts
+from profdiff.evidence.lkp.kinds import RULES, Judgement, Kind, judged
 from profdiff.evidence.lkp.slowdown import Slowdown
 
 # What the threads and their fixes say caused them, and what rows of the first mail say.
@@ -62,9 +63,12 @@ SHARES = {
 }
 
 
+def found(name: str) -> list[Judgement]:
+    return judged(Facts.of(report(name)))[0]
+
+
 def likeliest(name: str) -> Kind:
-    case = report(name).cases[0]
-    return judged(case, Slowdown.of(case))[0].kind
+    return found(name)[0].kind
 
 
 @pytest.mark.parametrize("name", ENDED)
@@ -151,20 +155,19 @@ def test_another_op_is_told() -> None:
     case = report("1b057bd800").cases[0]
     slow = Slowdown.of(case)
     assert slow.time is not None and round(slow.time.value) == 543
-    assert judged(case, slow)[0].another_op
-    case = report("e1d3422c95").cases[0]
-    slow = Slowdown.of(case)
+    assert found("1b057bd800")[0].another_op
+    slow = Slowdown.of(report("e1d3422c95").cases[0])
     assert slow.instructions is not None and slow.instructions.value > 100
-    assert [(one.kind, one.another_op) for one in judged(case, slow)] == [("lock", False)]
+    assert [(one.kind, one.another_op) for one in found("e1d3422c95")] == [("lock", False)]
 
 
 def test_every_judgement_names_rows_of_the_mail() -> None:
     for name in NAMES:
-        for case in report(name).cases:
-            for one in judged(case, Slowdown.of(case)):
-                assert one.why
-                assert one.rows or one.kind in ("unknown", "mixed")
-                assert all(case.row(row.metric) is row for row in one.rows)
+        cases = report(name).cases
+        for one in (one for each in judged(Facts.of(report(name))) for one in each):
+            assert one.why
+            assert one.rows or one.kind in ("unknown", "mixed")
+            assert all(cases[one.case].row(row.metric) == row for row in one.rows)
 
 
 def test_doubts() -> None:
@@ -187,4 +190,4 @@ def test_an_improvement_is_what_went_away() -> None:
 
 
 def test_a_kind_has_a_rule() -> None:
-    assert {rule.kind for rule in RULES} == {"instructions", "lock", "lines", "waiting"}
+    assert {rule.kind for rule in RULES} == {"instructions", "lock", "lines", "layout", "waiting"}

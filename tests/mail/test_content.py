@@ -16,12 +16,13 @@ from synthetic import Row, compare, example, findings, frame, manifest
 from profdiff import __version__
 from profdiff.base.errors import InputError
 from profdiff.collectors.workload.workload import prepare
-from profdiff.mail.content import MailOptions, letter
+from profdiff.mail.content import MailOptions, letter, refuse_accident
 from profdiff.mail.draft import Kind, attach
 from profdiff.mail.reproducer import MAX_LINES, Reproducer
 from profdiff.mail.sections import SECTIONS
 from profdiff.recording import plan
 from profdiff.session import manifest as m
+from profdiff.session.kernel_config import OptionDifference
 from profdiff.session.session import Session
 from profdiff.session.state import State
 from profdiff.views.claims.checklist import Grounds, Item, items
@@ -273,13 +274,17 @@ def test_the_session_keeps_what_was_compiled(tmp_path: Path) -> None:
         manifest(["base"]), kernels=kernels, workload=plan.describe_workload(prepared, [])
     )
     for _ in range(2):  # The second time it is resumed.
-        opened = plan.open_session(tmp_path / "s", planned, prepared.files, prepared.source)
+        opened = plan.open_session(
+            tmp_path / "s", planned, plan.kept_code(prepared.files, {}), prepared.source
+        )
     assert Reproducer.of(opened) == Reproducer(SOURCE.name, SOURCE.read_text())
     script = tmp_path / "run.sh"
     script.write_text("#!/bin/sh\ntrue\n")
     prepared = prepare([str(script)], [], tmp_path / "build", headers)
     planned = m.replace(planned, workload=plan.describe_workload(prepared, []))
-    opened = plan.open_session(tmp_path / "t", planned, prepared.files, prepared.source)
+    opened = plan.open_session(
+        tmp_path / "t", planned, plan.kept_code(prepared.files, {}), prepared.source
+    )
     assert Reproducer.of(opened) == Reproducer("run.sh", script.read_text())
 
 
@@ -319,3 +324,32 @@ def test_attachments_are_whole_or_say_what_is_left_out() -> None:
     for kind in typing.get_args(Kind):
         with pytest.raises(InputError, match="only one kernel"):
             attach(kind, findings([compare({"base": example()["base"]})]), 100_000)
+
+
+@pytest.mark.parametrize(
+    ("differs", "said"),
+    [
+        ({"compilers": {"base": "gcc 12", "new": "gcc 14"}}, "gcc 12 and gcc 14"),
+        ({"config": [("CONFIG_PREEMPT", "n", "y")]}, r"CONFIG_PREEMPT \(n and y\)"),
+        ({"config": [(f"CONFIG_PREEMPT_{n}", "n", "y") for n in range(5)]}, "and 2 more"),
+        ({"config": [("CONFIG_PREEMPT_LAZY", None, "y")]}, ""),
+        ({"config": [("CONFIG_SND", "n", "y")]}, ""),
+        ({"compilers": {"new": "gcc 14"}}, ""),
+    ],
+)
+def test_a_regression_is_of_kernels_that_are_built_alike(
+    differs: dict[str, typing.Any], said: str
+) -> None:
+    """An option that only one kernel knows is part of its code."""
+    config = [
+        OptionDifference(name, {"base": base, "new": new})
+        for name, base, new in differs.get("config", [])
+    ]
+    plain = found()
+    facts = replace(plain.facts, compilers=differs.get("compilers", {}), config=config)
+    one = replace(plain, facts=facts)
+    if not said:
+        refuse_accident(one)
+        return
+    with pytest.raises(InputError, match=f"are built otherwise, which can be the cause: .*{said}"):
+        refuse_accident(one)

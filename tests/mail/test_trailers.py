@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profdiff.base.errors import InputError
-from profdiff.mail.recipients import NAMES, regzbot, trailer
+from profdiff.mail.recipients import NAMES, regzbot, regzbot_commands, trailer
 
 # From Documentation/process/submitting-patches.rst and handling-regressions.rst.
 GOOD = [
@@ -42,6 +42,7 @@ BAD = [
     ("Link", ""),
     ("Link", f"https://example.com/{'x' * 1000}"),
 ]
+LORE = "https://lore.kernel.org/lkml/30th.anniversary.repost@klaava.Helsinki.FI/"
 COMMANDS = [
     ("introduced: v5.13..v5.14-rc1", "introduced: v5.13..v5.14-rc1"),
     ("#regzbot introduced 1f2e3d4c5b6a", "introduced: 1f2e3d4c5b6a"),
@@ -51,14 +52,41 @@ COMMANDS = [
     ("monitor: https://bugzilla.kernel.org/1", "monitor: https://bugzilla.kernel.org/1"),
     ("from: Some N. Ice Human <a@example.com>", "from: Some N. Ice Human <a@example.com>"),
     ("fixed-by: 1f2e3d4c5d", "fixed-by: 1f2e3d4c5d"),
+    # docs/reference.md of kernelci/regzbot, "Interacting with regzbot".
+    ("introduced: v5.13..1f2e3d4c5d", "introduced: v5.13..1f2e3d4c5d"),
+    ("introduced: next-20211006..next-20211008", "introduced: next-20211006..next-20211008"),
+    ("introduced: v5.13.8..v5.14-rc1", "introduced: v5.13.8..v5.14-rc1"),
+    ("introduced: 1f2e3d4c ^", "introduced: 1f2e3d4c ^"),
+    (f"introduced: 1f2e3d4c {LORE}", f"introduced: 1f2e3d4c {LORE}"),
+    (f"dup: {LORE}", f"dup: {LORE}"),
+    (f"dup-of: {LORE}", f"dup-of: {LORE}"),
+    (f"link: {LORE} the review of the fix", f"link: {LORE} the review of the fix"),
+    (f"monitor: {LORE} a fix", f"monitor: {LORE} a fix"),
+    (f"unlink: {LORE}", f"unlink: {LORE}"),
+    (f"unmonitor: {LORE}", f"unmonitor: {LORE}"),
+    ("fix: mm: do less in change_pte_range()", "fix: mm: do less in change_pte_range()"),
+    ("fix: 1f2e3d4c", "fix: 1f2e3d4c"),
+    ("inconclusive: nobody can reproduce it", "inconclusive: nobody can reproduce it"),
+    ("inconclusive", "inconclusive"),
+    ("resolve: intended", "resolve: intended"),
+    ("backburner: not urgent", "backburner: not urgent"),
+    ("unbackburn", "unbackburn"),
+    ("activity-ignore", "activity-ignore"),
+    ("poke", "poke"),
 ]
 NO_COMMANDS = [
-    ("introduced", "not a regzbot command"),
+    ("introduced", "a value is missing"),
+    ("introduced: 1f2e3d4", "neither a commit"),
+    ("introduced: v6.17 ^ and more", "neither a commit"),
+    ("introduced: v6.17 https://nowhere", "not a URL"),
+    ("fix", "a value is missing"),
+    ("poke: now", "it takes no value"),
+    (f"dup: {LORE} why", "where nothing may"),
     ("introduced: yesterday", "neither a commit"),
     ("introduced: v6.16...v6.17", "neither a commit"),
     ("introduce: v6.17", "'introduce' is not a regzbot command: introduced"),
     ("link: example.org", "not a URL"),
-    ("monitor: https://example.org/ and more", "not a URL"),
+    ("unmonitor: https://example.org/ and more", "where nothing may"),
     ("from: nobody", "not an address"),
     ("title: a\n\n#regzbot invalid: b", "not one line"),
     ("", "not one line"),
@@ -86,6 +114,13 @@ def test_documented_commands_pass(text: str, line: str) -> None:
 def test_other_commands_are_refused(text: str, said: str) -> None:
     with pytest.raises(InputError, match=f"^--regzbot.*{re.escape(said)}"):
         regzbot(text)
+
+
+def test_introduced_is_the_first_of_several() -> None:
+    made = regzbot_commands(["title: x", "introduced: v6.17"], is_reply=False)
+    assert made == ["#regzbot introduced: v6.17", "#regzbot title: x"]
+    with pytest.raises(InputError, match="name the thread with --thread"):
+        regzbot_commands(["introduced: v6.17 ^"], is_reply=False)
 
 
 @given(st.sampled_from(NAMES), st.sampled_from(GOOD), st.text(max_size=20), st.integers(0, 80))

@@ -70,7 +70,7 @@ def test_it_is_intended_and_no_warning(tmp_path: Path) -> None:
     assert document["facts"]["intended"] == {"new": ["k=off", "memory=2048M"]}
     assert document["facts"]["differences"] == []
     assert document["kernels"][1]["variant"] == {
-        **{"append": "k=off", "memory_mib": 2048, "cpus": None, "cpu": None},
+        **{"append": "k=off", "memory_mib": 2048, "cpus": None, "cpu": None, "program": ""},
         "words": ["k=off", "memory=2048M"],
     }
     mail = profdiff("mail", folder).stdout

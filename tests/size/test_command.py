@@ -110,6 +110,32 @@ def test_the_text(files: Mapping[str, Path]) -> None:
         assert all(units.width(line) <= width for line in shown.splitlines())
 
 
+def test_conditions(files: Mapping[str, Path]) -> None:
+    words = [f"base={files['base']}", f"new={files['new']}"]
+    base, new = (_symbols(files[label]) for label in KINDS)
+    held = ("functions:other > +52", 'types:"struct grown" > +100%', "functions > +0")
+    passed = ("functions:caller > +1000", "sections:.text > +1000", 'types:"struct kept" > +0')
+    given = [word for one in (*held, *passed) for word in ("--fail-if", one)]
+    said = profdiff("size", *words, *given, status=1).stdout
+    assert said.count("fails: ") == len(held) and said.count("passes: ") == len(passed)
+    assert f"{base['other']} to {base['other'] + 53}" in said
+    # Also of what does not differ, and of all.
+    assert "new: +0.00%, 8 to 8" in said
+    before = sum(base[name] for name in ("caller", "helper", "other"))
+    after = sum(new[name] for name in ("caller", "other", "added")) + 53
+    assert f"{before:,} to {after:,}" in said
+    passes = profdiff("size", *words, "--fail-if", passed[0]).stdout
+    assert passes.startswith("passes: functions:caller > +1000\n") and "Total" not in passes
+    absent = profdiff("size", *words, "--fail-if", "functions:none > +0", status=125).stdout
+    assert "new: functions has no row 'none'" in absent
+    for condition, why in (
+        ("nothing:other > +0", "size has no table 'nothing'"),
+        ("functions:other > +1/op", "nothing is per op: use %, or no unit"),
+        ("functions:other changed", "write it like 'functions:other > +0'"),
+    ):
+        assert why in error_line(profdiff("size", *words, "--fail-if", condition, status=2))
+
+
 def test_a_kernel_against_itself(files: Mapping[str, Path]) -> None:
     tables = _tables(f"a={files['new']}", f"b={files['new']}")
     assert not tables["functions"]

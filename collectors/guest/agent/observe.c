@@ -68,6 +68,7 @@ static void read_memory(pid_t pid)
 int observe(const char *argv_path, const char *out_path)
 {
 	char **arguments = read_arguments(argv_path);
+	take_environment(argv_path);
 	FILE *out = fopen(out_path, "w");
 	if (!out)
 		fail(out_path);

@@ -46,6 +46,18 @@ char **read_arguments(const char *path)
 	return arguments;
 }
 
+void take_environment(const char *path)
+{
+	char beside[4096];
+	const char *slash = strrchr(path, '/');
+	snprintf(beside, sizeof(beside), "%.*senvironment", slash ? (int)(slash + 1 - path) : 0, path);
+	if (access(beside, F_OK))
+		return;
+	for (char **at = read_arguments(beside); *at; at++)
+		if (putenv(*at))
+			fail(beside);
+}
+
 static long long nanoseconds(void)
 {
 	struct timespec now;
@@ -192,6 +204,7 @@ int run(const char *argv_path, const char *status_path, const char *usage_path, 
 {
 	struct state state;
 	long count;
+	take_environment(argv_path);
 	struct copy *copies = read_copies(argv_path, &count);
 	/* Opened beforehand: creating them is not part of the measured command. */
 	FILE *status_file = fopen(status_path, "w"), *usage_file = fopen(usage_path, "w");

@@ -4,6 +4,8 @@
 #define PROFDIFF_RUN_H
 
 char **read_arguments(const char *path);
+/* Adds the variables that lie beside the command in the file ``path``, if there are any. */
+void take_environment(const char *path);
 int run(const char *argv_path, const char *status_path, const char *usage_path, long times,
 	const char *state_path);
 int collect(const char *folder, const char *out);

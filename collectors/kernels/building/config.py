@@ -6,7 +6,7 @@ The config of Debian's cloud kernel that is nearest in version to a source tree.
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -63,17 +63,39 @@ _NEEDED = {
 class Requested:
     """``name``: where it is from, for people. ``whole``: ``text`` is a whole config; else it goes
     on top of ``tinyconfig``, and where two lines set an option, the last one holds.
-    ``turned_off``: what was asked for (``CONFIG_X=y``) and a build would make at random."""
+    ``turned_off``: what was asked for (``CONFIG_X=y``) and a build would make at random.
+    ``settings``: what is otherwise, ``CONFIG_X=y``, on top of all."""
 
     name: str
     whole: bool
     text: str
     turned_off: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+
+    def having(self, settings: tuple[str, ...]) -> "Requested":
+        """The same with ``settings``. Raises InputError for one that each build makes at random."""
+        for name, _, value in (one.partition("=") for one in settings):
+            if _RANDOM.get(name, value) != value:
+                raise InputError(f"{name}={value}: each build generates it at random: leave it out")
+        return replace(self, settings=settings)
+
+    @property
+    def asked(self) -> str:
+        """All that is asked for."""
+        return merged(self.text, "".join(f"{one}\n" for one in self.settings))
 
     @property
     def digest(self) -> str:
         """The same for the same options, whatever is said about them."""
-        asked = sorted(options(self.text).items())
+        return self._digest(self.asked if self.settings else self.text)
+
+    @property
+    def shared(self) -> str:
+        """The digest without ``settings``: of builds that go on from each other."""
+        return self._digest(self.text)
+
+    def _digest(self, text: str) -> str:
+        asked = sorted(options(text).items())
         return hashlib.sha256(f"{self.whole}\0{asked}".encode()).hexdigest()
 
 

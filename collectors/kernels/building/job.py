@@ -1,5 +1,6 @@
 """All that decides what a kernel will be, found before anything is built."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -49,24 +50,32 @@ class BuildJob:
     @property
     def key(self) -> str:
         """The key of what is built."""
-        return kept.key_of(self.prepared.tree, *self._how)
+        return kept.key_of(self.prepared.tree, *self._how(self.requested.digest))
 
     @property
     def objects(self) -> str:
-        """The key of the builds that can share object files with this one."""
-        return kept.key_of(str(self.toolchain.program), *self._how)[:12]
+        """The key of the builds that can share object files with this one: an option more or less
+        makes only those anew that depend on it, as Kbuild knows."""
+        return kept.key_of(str(self.toolchain.program), *self._how(self.requested.shared))[:12]
 
-    @property
-    def _how(self) -> tuple[str, ...]:
+    def _how(self, config: str) -> tuple[str, ...]:
         tools = self.toolchain
         versions = (tools.version, tools.digest, *tools.others)
         profile = [self.profile.name] if self.profile else []
-        return self.requested.digest, *versions, self.architecture.arch, *profile
+        return config, *versions, self.architecture.arch, *profile
 
     @property
     def variables(self) -> list[str]:
         """Variables that make is given."""
         return [f"CLANG_AUTOFDO_PROFILE={self.profile}"] if self.profile else []
+
+    def toggled(self, settings: Iterable[str]) -> "BuildJob":
+        """The same with more ``settings``, which replace those of the same options. Raises
+        InputError for one that each build makes at random."""
+        named = {one.partition("=")[0]: one for one in (*self.spec.settings, *settings)}
+        every = tuple(named.values())
+        spec = replace(self.spec, settings=every)
+        return replace(self, spec=spec, requested=self.requested.having(every))
 
     @property
     def source(self) -> BuiltFrom:
@@ -83,6 +92,7 @@ class BuildJob:
             patches=list(prepared.patches),
             reverted=list(prepared.reverted),
             config=self.requested.name,
+            settings=list(self.spec.settings),
             compiler=self.toolchain.version,
             arch=self.architecture.arch,
             options=code_options.words(self.spec.compiler, dict(self.spec.code)),
@@ -92,6 +102,7 @@ class BuildJob:
     def about(self) -> str:
         """What is built and with what, in words."""
         changes = "".join(map(str, self.spec.changes))
+        changes += "".join(f" {one}" for one in self.spec.settings)
         dirty = " with uncommitted changes" if self.prepared.dirty else ""
         code = "".join(f", {word}" for word in code_options.words("", dict(self.spec.code)))
         return f"{self.prepared.described}{changes}{dirty} with {self.toolchain.version}{code}"
@@ -105,6 +116,7 @@ def _job(spec: GitSpec, prepared: Prepared) -> BuildJob:
         requested = debian_config(prepared, architecture)
     else:
         requested = configs.requested(spec.config, architecture)
+    requested = requested.having(spec.settings)
     if not spec.code:
         return BuildJob(spec, prepared, architecture, toolchain, requested)
     given = dict(spec.code)

@@ -6,7 +6,7 @@ table what it takes as NAME=VALUE. Paths that exist beside the file are meant fr
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from profdiff.commands.suite_file import SuiteEntry, SuiteFile, is_suite, load, 
 
 DEFAULT_FILE = Path("profdiff.toml")
 # Options whose values may begin with a path; LABEL= or nothing stands before it.
-_PATHS = {"kernel", "series", "file", "qemu", "metric-sample", "sysroot"}
+_PATHS = {"kernel", "series", "file", "qemu", "metric-sample", "sysroot", "variant"}
 # Options that only the command line has.
 _NO_KEYS = {"experiment", "everything", "yes", "suite", "only", "tags", "shard"}
 # Where a context keeps the suite that its options are of.
@@ -40,6 +40,12 @@ class GivenSuite:
         """The one that a command's options are of; None if they are of one workload."""
         found: GivenSuite | None = ctx.meta.get(_SUITE)
         return found
+
+    @staticmethod
+    def add(ctx: click.Context, words: list[str]) -> None:
+        """Put words in front of the arguments of each workload, where there is a suite."""
+        if found := GivenSuite.of(ctx):
+            ctx.meta[_SUITE] = replace(found, arguments=[*words, *found.arguments])
 
 
 class ExperimentCommand(Command):

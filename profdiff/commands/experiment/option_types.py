@@ -14,9 +14,11 @@ from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
+from profdiff.commands.experiment.file import GivenSuite
 
 if TYPE_CHECKING:
     from profdiff.collectors.kernels.kinds.registry import KernelArgument
+    from profdiff.collectors.workload.sides import Side
     from profdiff.recording.experiment import Experiment
     from profdiff.recording.experiments import Experiments
     from profdiff.recording.schedule import Chosen
@@ -110,9 +112,26 @@ class Cpus(click.ParamType[list[int]]):
 
 def asked_kernels(
     options: dict[str, Any], context: click.Context
+) -> tuple[list[KernelArgument], frozenset[str], dict[str, Side]]:
+    """The kernels of ``--series`` and ``--kernel``, the labels of those that may lack, and by label
+    the programs of ``--variant``, each of which is given the kernel. Raises InputError."""
+    from profdiff.collectors.workload import sides
+    from profdiff.recording import programs
+
+    wanted = sides.parse(options["variants"])
+    if wanted and GivenSuite.of(context):
+        raise InputError("--variant compares programs of one COMMAND: a suite has several")
+    for name in ("series", "architectures", "compilers"):
+        if wanted and options[name]:
+            told = name.removesuffix("itectures")
+            raise InputError(f"--variant compares programs on one kernel: leave --{told} out")
+    found, series = _kernels(options, context)
+    return programs.kernels(found, wanted) if wanted else found, series, wanted
+
+
+def _kernels(
+    options: dict[str, Any], context: click.Context
 ) -> tuple[list[KernelArgument], frozenset[str]]:
-    """The kernels of ``--series`` and ``--kernel``, and the labels of those that may lack. Raises
-    InputError when there are none."""
     from profdiff.collectors.kernels.kinds.registry import parse_arguments
     from profdiff.recording.series import Series
 
@@ -125,7 +144,8 @@ def asked_kernels(
         every = parse_arguments([*series, *kernels], repeated=True)
         return every, frozenset(one.label for one in every[1 : len(series)])
     if not kernels:
-        raise InputError("no kernel: give --kernel at least twice, or --series BASE..TIP")
+        times = "" if options["variants"] else " at least twice, or --series BASE..TIP"
+        raise InputError(f"no kernel: give --kernel{times}")
     if again := next((kernel for kernel in kernels if kernels.count(kernel) > 1), None):
         raise InputError(
             f"--kernel {again} is given twice: name another kernel, or --aa N records the base "

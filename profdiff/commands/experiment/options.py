@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from profdiff.recording.experiment import RecordOptions
     from profdiff.recording.experiments import Experiments
     from profdiff.recording.suites import AskedSuite
+
+# Where a context keeps the labels of ``RecordOptions.toggled``.
+TOGGLED = "profdiff.toggled"
 
 
 def _option(names: str, text: str, **more: Any) -> click.Option:
@@ -87,6 +90,14 @@ def _options() -> list[click.Parameter]:
             multiple=True,
             metavar="[LABEL=]SPEC",
             shell_complete=complete.kernels,
+        ),
+        _option(
+            "--variant variants",
+            "Compare programs on one kernel: a program or source file, for which {program} stands "
+            "as the first word of COMMAND; an environment, such as LD_LIBRARY_PATH=DIR; or a root "
+            "folder (as --sysroot) with COMMAND's program. Give two or more, the base first.",
+            multiple=True,
+            metavar="LABEL=PROGRAM|NAME=VALUE|DIR",
         ),
         _option(
             "--series",
@@ -294,10 +305,15 @@ def _options() -> list[click.Parameter]:
     ]
 
 
-def experiment_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of an experiment and its COMMAND."""
+def experiment_options(
+    command: Callable[..., Any], without: Collection[str] = (), hidden: Collection[str] = ()
+) -> Callable[..., Any]:
+    """Give a command COMMAND and options of an experiment: not ``without``, some ``hidden``."""
+    for one in (own := [one for one in _options() if not set(one.opts) & set(without)]):
+        if isinstance(one, click.Option) and set(one.opts) & set(hidden):
+            one.hidden = True
     # As click.option() does, from the last to the first.
-    command.__dict__.setdefault("__click_params__", []).extend(reversed(_options()))
+    command.__dict__.setdefault("__click_params__", []).extend(reversed(own))
     return command
 
 
@@ -346,6 +362,7 @@ def asked_suite(options: dict[str, Any]) -> AskedSuite | None:
 
 def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
     """What the options of one workload say, which ``context`` parsed. Raises InputError."""
+    from profdiff.recording import boots
     from profdiff.recording.experiment import RecordOptions
     from profdiff.recording.sweep import Sweep
     from profdiff.session import manifest as m
@@ -356,10 +373,14 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
         for name in options
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     }
-    kernels, series = asked_kernels(options, context)
+    kernels, series, sides = asked_kernels(options, context)
     machine = ("memory", "append", "settle", "timeout")
     points = ("sweep", "zipped", "difference", "ops", "cpus", "copies")
     own = {option.name or "" for option in registry.options()}
+    guest, boot = m.Guest(**{name: options[name] for name in machine}), options["boot"]
+    if boot:
+        boots.refuse(options)
+        guest = m.replace(guest, settle=0)
     return RecordOptions(
         kernels=kernels,
         series=series,
@@ -373,19 +394,21 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
         files=options["files"],
         no_files=options["no_files"],
         sysroots=options["sysroots"],
-        guest=m.Guest(**{name: options[name] for name in machine}),
-        restore=options["restore"],
+        guest=guest,
+        restore=False if boot else options["restore"],
         cpu_models=options["cpu_models"],
-        repeat=options["repeat"],
+        repeat=max(options["repeat"], 2) if boot else options["repeat"],
         twin_repeat=options["twin_repeat"],
-        verify=options["verify"],
+        verify=options["verify"] or (boot and not options["vary_boots"]),
         order=m.Order(
             seed=options["seed"],
             vary=options["vary_boots"],
             states=options["vary_state"] or 0,
         ),
-        observe=options["observe"],
+        observe=options["observe"] and not boot,
         qemu=options["qemu"],
-        command=options["command"],
-        repeats=options["vary_state"] is None,
+        command=boots.COMMAND if boot else options["command"],
+        repeats=options["vary_state"] is None and not boot,
+        sides=sides,
+        toggled=frozenset(context.meta.get(TOGGLED, ())),
     )

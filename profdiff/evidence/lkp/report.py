@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from profdiff.base.errors import InputError
 
 MAX_LINES, MAX_COLUMNS = 100_000, 16
-_MAX_TABLES, _MAX_ROWS = 32, 20_000
+_MAX_TABLES, _MAX_ROWS, _MAX_COMMITS = 32, 20_000, 100
 _LONGEST_LINE, _LONGEST_NAME, _LONGEST_TEXT = 2_000, 300, 200
 _RULE = re.compile(r"-{10,}(?: +-{10,})+ *")
 _NUMBER = r"-?\d{1,20}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?"
@@ -201,7 +201,7 @@ def _text(text: str, most: int = _LONGEST_TEXT) -> str:
 Word = Literal["regression", "improvement", ""]
 
 _METRIC = r"([\w.:+/-]{3,200})"
-_CHANGE = r"-?\d{1,20}(?:\.\d{1,20})?%"
+_CHANGE = r"-?(\d{1,20}(?:\.\d{1,20})?)%"
 _TOLD = re.compile(
     rf"noticed an? {_CHANGE} (regression|improvement) of {_METRIC} (?:on:|due to commit:)"
 )
@@ -209,15 +209,21 @@ _SUBJECT = re.compile(rf"{_METRIC} +{_CHANGE} +(regression|improvement)")
 # In the box of further tests.
 _BOXED = re.compile(rf"\| testcase: change \| [\w.:-]{{2,100}}: +{_METRIC} +{_CHANGE} +(\w+)")
 _COMMIT = re.compile(r'commit: ([0-9a-f]{10,40})\b(?: \("(.{0,300})"\))?')
+# As subjects have it: "[mm] 8d59d2214c: vm-scalability.throughput -36.6% regression".
+_SHORT = re.compile(r"\b([0-9a-f]{10,40}):")
+_HASH = re.compile(r"[0-9a-f]{10,40}")
 _URL = re.compile(r"(?:url: )?(https?://[\w./~:@%+-]{5,300})(?: [\w./-]+)?")
 _MACHINE = re.compile(r"(?:on )?test machine: (.{1,200})")
 _SHORTEST = 10
+# Percentages are printed with one digit behind the point.
+_AS_PRINTED = 0.06
 
 
 @dataclass(frozen=True)
 class Case:
     """A test, and its table. ``metric``: the row that the mail reports, None where it names none
-    that the table has; ``word``: what it calls its change; ``column``: of the reported commit."""
+    that the table has; ``word``: what it calls its change, "" where it does not report this one;
+    ``column``: of the reported commit."""
 
     table: Table
     metric: str | None
@@ -250,45 +256,80 @@ class Report:
                 "it has no table of the 0-day robot's, in which heads of commits stand above a "
                 "rule and rows of metrics: give the robot's own mail, whole"
             )
-        commit, told = _commit(lines)
+        commit, told = _commit(subject, lines, found)
         changes = list(_changes(subject, lines))
         cases = [_case(table, commit, changes, number) for number, table in enumerate(found)]
         # What somebody cites in front of it is not the table that the mail is about.
         cases = [case for case in cases if case.metric] or cases
-        cases.sort(key=lambda case: not changes or case.metric != changes[0][0])
+        if changes:
+            first = changes[0]
+            # Prose may cite the table of another machine in front of the mail's own.
+            cases.sort(
+                key=lambda case: (
+                    case.metric != first.metric,
+                    not first.is_of(case.table, case.column),
+                )
+            )
         return Report(commit, told, _first(_URL, lines), _first(_MACHINE, lines), cases)
 
 
-def _commit(lines: Sequence[str]) -> tuple[str, str]:
-    for line in lines:
-        if (found := _COMMIT.match(line)) is not None:
-            return found[1], _printable(found[2] or "")
-    return "", ""
+def _commit(subject: str, lines: Sequence[str], found: Sequence[Table]) -> tuple[str, str]:
+    """The one that the subject names, or a table's last column has: prose may cite others first."""
+    told = [(line[1], _printable(line[2] or "")) for line in map(_COMMIT.match, lines) if line]
+    del told[_MAX_COMMITS:]
+    subjects = [one[1] for one in [_SHORT.search(" ".join(subject.split()))] if one]
+    heads = [head for table in found for head in table.heads[:0:-1] if _HASH.fullmatch(head)]
+    for known in (*subjects, *heads):
+        for commit, about in told:
+            length = min(len(known), len(commit))
+            if known[:length] == commit[:length]:
+                return commit, about
+    if told and not subjects and not heads:
+        return told[0]
+    # A reply names it in its subject alone, shorter than the table does.
+    longer = [head for head in heads for short in subjects if head.startswith(short)]
+    return (*longer, *subjects, "")[0], ""
 
 
-def _changes(subject: str, lines: Sequence[str]) -> Iterator[tuple[str, Word]]:
-    """Metrics that the mail reports, with its word for their change, in its order."""
+class Change(NamedTuple):
+    """What a mail reports of a metric: its word for the change, and the percentage, without its
+    sign, which differs between a mail's subject and its text."""
+
+    metric: str
+    word: Word
+    percent: float
+
+    def is_of(self, table: Table, column: int) -> bool:
+        """Whether the table has this change of the metric, as it is printed."""
+        row = table.rows.get(self.metric)
+        printed = abs(row.changes[column - 1]) if row else math.inf
+        return abs(printed - self.percent) < _AS_PRINTED
+
+
+def _changes(subject: str, lines: Sequence[str]) -> Iterator[Change]:
+    """What the mail reports, in its order."""
     for line in lines:
         if (told := _TOLD.search(line)) is not None:
-            yield told[2], _word(told[1])
+            yield Change(told[3], _word(told[2]), float(told[1]))
         elif (boxed := _BOXED.search(line)) is not None:
-            yield boxed[1], _word(boxed[2])
+            yield Change(boxed[1], _word(boxed[3]), float(boxed[2]))
     if (named := _SUBJECT.search(" ".join(subject.split()))) is not None:
-        yield named[1], _word(named[2])
+        yield Change(named[1], _word(named[3]), float(named[2]))
 
 
 def _word(text: str) -> Word:
     return "regression" if text == "regression" else "improvement" if text[:1] == "i" else ""
 
 
-def _case(table: Table, commit: str, changes: Sequence[tuple[str, Word]], number: int) -> Case:
-    """The metric at the table's own place in the order, where it has it; or else the first one that
-    it has."""
-    order = [*changes[number : number + 1], *changes]
-    for metric, word in order:
-        if metric in table.rows:
-            return Case(table, metric, word, _column(table, commit))
-    return Case(table, _workloads(table), "", _column(table, commit))
+def _case(table: Table, commit: str, changes: Sequence[Change], number: int) -> Case:
+    """The metric whose change the table has as the mail reports it; or else the one at the table's
+    own place in the order, where it has it; or the first one that it has."""
+    column = _column(table, commit)
+    same = [change for change in changes if change.is_of(table, column)]
+    for change in (*same, *changes[number : number + 1], *changes):
+        if change.metric in table.rows:
+            return Case(table, change.metric, change.word if change in same else "", column)
+    return Case(table, _workloads(table), "", column)
 
 
 def _workloads(table: Table) -> str | None:

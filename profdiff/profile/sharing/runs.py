@@ -111,15 +111,16 @@ def _of_runs(session: Session, kernel: Kernel, runs: list[Run]) -> KernelLines:
         if number == picked:
             executed = Addresses(places, chains, lines.executed, (), _no_counts)
             accesses, missing = ACCESSES.known(session, run, executed)
-        found.append(rows_of(lines, accesses, chains, Programs(_files(session), lines, places)))
+        programs = Programs(_files(session, kernel.label), lines, places)
+        found.append(rows_of(lines, accesses, chains, programs))
     (functions, rows), *others = found
     differ = _differ(functions, rows, others)
     return KernelLines(kernel, every[picked], len(runs), missing, functions, rows, differ, accesses)
 
 
-def _files(session: Session) -> dict[str, Path]:
-    """The workload's own ELF files, by their path in the guest."""
-    files = session.manifest.workload.files
+def _files(session: Session, label: str) -> dict[str, Path]:
+    """The ELF files of a kernel's workload, by their path in the guest."""
+    files = session.manifest.files_of(label)
     own = {file.guest_path: session.path(file.path) for file in files if file.path}
     return Binaries({guest: path for guest, path in own.items() if path.is_file()}).elf_files()
 

@@ -1,8 +1,10 @@
 """The report as plain text: for a terminal, and for a mail to a kernel list."""
 
+from contextlib import suppress
 from itertools import groupby
 
 from profdiff.base import units
+from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import largest_change
 from profdiff.evidence.results import Results
@@ -13,11 +15,13 @@ from profdiff.forms.numbers import Numbers
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.sharing.recorded import has_lines
 from profdiff.session.points import Setting
+from profdiff.shapes.selected import selected
 from profdiff.topics.functions import marks, measure
 from profdiff.topics.functions import shapes as functions
 from profdiff.topics.functions.selection import Selection
 from profdiff.topics.functions.shapes import one_boot
 from profdiff.topics.idle import comparison_tables
+from profdiff.topics.programs.shapes import summary
 from profdiff.topics.registry import TOPICS
 from profdiff.views.bisection import sentences
 from profdiff.views.claims import answered
@@ -155,8 +159,12 @@ def render(
     parts += ["", *experiment_lines(findings.results, findings.setting, width, ratios)]
     while parts[-1] == "":
         parts.pop()
-    shown = _topic("traces", findings, width, per_op, ratios)
-    shown += _topic("probes", findings, width, per_op, ratios)
+    shown: list[Block | str] = []
+    for topic in ("initcalls", "traces", "probes", "memory"):
+        # Of a boot without callers, only functions are known.
+        with suppress(InputError):
+            shown += _topic(topic, findings, width, per_op, ratios)
+    shown += _programs(findings, width, per_op, ratios)
     shown += tables(findings, selection, width=width, per_op=per_op, ratios=ratios)
     for block in shown:
         parts += ["", *(units.wrap(block, width) if isinstance(block, str) else block.lines)]
@@ -248,6 +256,19 @@ def _recording(findings: Findings, width: int) -> list[str]:
 
 def _remarks(findings: Findings) -> list[Remark]:
     return recording.remarks(findings.comparisons, findings.lengths)
+
+
+def _programs(
+    findings: Findings, width: int, per_op: bool | None, ratios: bool
+) -> list[Block | str]:
+    """Where programs execute, and the kernel for them; nothing where sides are not programs."""
+    try:
+        section = selected(summary(findings), None)
+    except InputError:
+        return []
+    more = "profdiff report programs shows user space by function, and the kernel for each"
+    blocks = shapes.blocks(section.tables, width, per_op, ratios)
+    return [*section.sentences, *blocks, *section.notes, more]
 
 
 def _topic(

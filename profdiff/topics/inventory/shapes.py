@@ -89,6 +89,12 @@ def items(inventory: Inventory) -> Table:
     )
 
 
+def of_items(inventory: Inventory, rows: Sequence[ItemRow], **about: Any) -> Table:
+    """Some rows, with what they count."""
+    meaning = of_row("meaning", "name", lambda row: row.item.about, title="what it does", spare=3)
+    return _table(inventory, [meaning], rows=rows, **about)
+
+
 def _functions(inventory: Inventory) -> Table:
     shown: list[ItemRow] = []
     hidden: list[ItemRow] = []

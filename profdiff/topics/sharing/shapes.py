@@ -1,4 +1,4 @@
-"""What is shown of lines that change hands. ``docs/sharing-rows.md`` explains it."""
+"""What is shown of lines that change hands. ``docs/sharing.md`` explains it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

@@ -2,9 +2,12 @@
 and types. ``docs/size.md`` explains it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from msgspec.structs import replace
 
 from profdiff.base import units
-from profdiff.shapes.table import Section, Table, by_figure, of_row, tabulate
+from profdiff.shapes.table import Cell, Section, Table, by_figure, of_row, tabulate
 from profdiff.topics.size.measure import KernelSizes, Row, changed_inlining, rows
 
 # The most rows of a table that readers see.
@@ -21,8 +24,9 @@ _INLINED = (
 )
 
 
-def section(kernels: Mapping[str, KernelSizes]) -> Section:
-    """The sizes of kernels by their labels, the base first."""
+def section(kernels: Mapping[str, KernelSizes], *, whole: bool = False) -> Section:
+    """The sizes of kernels by their labels, the base first. ``whole``: with what does not differ,
+    and sums, for conditions."""
     labels, every = list(kernels), list(kernels.values())
     sections = rows([kernel.sections for kernel in every])
     functions = rows([kernel.functions for kernel in every])
@@ -32,7 +36,7 @@ def section(kernels: Mapping[str, KernelSizes]) -> Section:
             labels,
             "functions",
             ["function"],
-            [row for row in functions if row.delta],
+            [row for row in functions if row.delta or whole],
             [*_summaries(labels, functions), *_totals(labels, functions)],
         ),
     ]
@@ -47,7 +51,10 @@ def section(kernels: Mapping[str, KernelSizes]) -> Section:
         several = [row for row, known in sizes.items() if len(known) > 1]
         differing = [row for row in several if len(set(sizes[row])) > 1]
         note = f"{len(differing):,} of {len(several):,} types that are on several kernels differ."
-        tables.append(_table(labels, "types", ["type"], differing, [note]))
+        shown = list(sizes) if whole else differing
+        tables.append(_table(labels, "types", ["type"], shown, [note]))
+    if whole:
+        tables = [_with_sum(table) for table in tables]
     told = [line for label, kernel in kernels.items() for line in _missing(label, kernel)]
     return Section(name="size", title="Size", sentences=told, tables=tables)
 
@@ -72,6 +79,15 @@ def _table(
         by_kernel=False,
         notes=[*hidden, *notes],
     )
+
+
+def _with_sum(table: Table) -> Table:
+    """With the sum of its rows."""
+    sums: list[Cell] = [
+        "all" if column.kind == "name" else sum(cast("int", row[at]) for row in table.all_rows)
+        for at, column in enumerate(table.columns)
+    ]
+    return replace(table, sums=[sums])
 
 
 def _name(at: int) -> Callable[[Row], str]:

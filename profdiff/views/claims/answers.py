@@ -19,11 +19,9 @@ _DECIDE, _LEAST = 20, 0.5
 _UNSAID = ("arch", "kernel", "drivers", "fs")
 
 
-def subsystem(comparison: Comparison, kernel: int) -> str:
-    """From the source files of the kernel's functions that changed most in the direction of the
-    whole: the file's path without its ending, or the folder where several of its files changed; ""
-    where neither stands out, or files are not known. Headers tell nothing: their functions are
-    everywhere."""
+def changed_files(comparison: Comparison, kernel: int) -> Counter[PurePosixPath]:
+    """The source files of the kernel's functions that changed most in the direction of the whole,
+    with their deltas. Headers tell nothing: their functions are everywhere."""
     totals = comparison.totals()
     deltas = comparison.deltas()[:, kernel] * (1 if totals[kernel] >= totals[0] else -1)
     files: Counter[PurePosixPath] = Counter()
@@ -33,9 +31,17 @@ def subsystem(comparison: Comparison, kernel: int) -> str:
         known = function.in_kernel and path.suffix in (".c", ".S", ".rs")
         # If the build was outside of its tree, the path says nothing.
         if deltas[row] > 0 and known and not path.is_absolute() and ".." not in path.parts:
-            files[path.with_suffix("")] += int(deltas[row])
+            files[path] += int(deltas[row])
+    return files
+
+
+def subsystem(comparison: Comparison, kernel: int) -> str:
+    """The path, without its ending, of the source file that changed most, or the folder where
+    several of its files changed; "" where neither stands out, or files are not known."""
+    files: Counter[PurePosixPath] = Counter()
     folders: Counter[PurePosixPath] = Counter()
-    for path, delta in files.items():
+    for path, delta in changed_files(comparison, kernel).items():
+        files[path.with_suffix("")] += delta
         folders[path.parent] += delta
     for counted in (files, folders):
         for path, delta in counted.most_common(1):

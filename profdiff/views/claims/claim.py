@@ -8,6 +8,7 @@ from typing import NamedTuple
 from profdiff.base import guest_clock, units
 from profdiff.base.metric import TIMED, Metric
 from profdiff.collectors import registry
+from profdiff.collectors.workload.sides import PROGRAM
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.iterations import Iterated
 from profdiff.evidence.largest_change import LargestChange, largest_change
@@ -362,6 +363,8 @@ def workload_name(findings: Findings) -> str:
     workload = findings.manifest.workload
     path = Path(workload.argv[0] if workload.argv else "")
     name = path.stem if workload.kind == "source" else path.name
+    if name == PROGRAM:
+        name = name.strip("{}")
     if workload.kind == "imported":
         # Its command is perf's own.
         name = workload.program

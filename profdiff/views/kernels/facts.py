@@ -22,8 +22,9 @@ _OPTIONS = 3
 class BuiltFrom(Record, frozen=True):
     """``commit``: of the revision that was named; ``described``: as ``git describe`` calls it.
     ``built``: the commit that was built, which has the changes. ``dirty``: with changes that
-    nobody committed. ``lost``: options that are not as the config asks for them. ``options``: how
-    the SPEC says that code is made: ``lto=thin``. ``sentence``: all of it in words."""
+    nobody committed. ``settings``: options that were to be otherwise than in ``config``; ``lost``:
+    those that are not as they were asked for. ``options``: how the SPEC says that code is made:
+    ``lto=thin``. ``sentence``: all of it in words."""
 
     repository: str
     commit: str
@@ -35,6 +36,7 @@ class BuiltFrom(Record, frozen=True):
     patches: list[str]
     reverted: list[str]
     config: str
+    settings: list[str]
     compiler: str
     arch: str
     lost: list[str]
@@ -78,6 +80,7 @@ def built_from(kernel: m.Kernel) -> BuiltFrom | None:
         patches=one.patches,
         reverted=one.reverted,
         config=one.config,
+        settings=one.settings,
         compiler=one.compiler,
         arch=one.arch,
         lost=one.lost,
@@ -95,6 +98,7 @@ def sentence(one: m.BuiltFrom) -> str:
         *([f"with {', '.join(one.patches)}"] if one.patches else []),
         *([f"without {', '.join(h[:_HASH] for h in one.reverted)}"] if one.reverted else []),
         *([f"config {one.config}"] if one.config else []),
+        *([f"with {units.few(one.settings, _OPTIONS)}"] if one.settings else []),
         *one.options,
         *([f"which lacks {units.few(one.lost, _OPTIONS)}"] if one.lost else []),
     ]

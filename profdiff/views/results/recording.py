@@ -38,6 +38,9 @@ TIME_SIGN = (
 )
 
 
+_WINDOWS = {"command": "whole command", "boot": "from start_kernel() to init"}
+
+
 class Workload(Record, frozen=True):
     """The command as it was given. ``description``: the command, its ops, and what of it was
     measured, in words."""
@@ -59,7 +62,7 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
     }
     kinds = {kind for kind, _ in windows}
     window = " or ".join(
-        units.counted(number, "marked window") if kind == "marks" else "whole command"
+        units.counted(number, "marked window") if kind == "marks" else _WINDOWS[kind]
         for kind, number in sorted(windows)
     )
     copies = manifest.workload.copies

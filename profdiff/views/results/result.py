@@ -295,9 +295,11 @@ def remarks(findings: Findings) -> list[Remark]:
     recorded."""
     if not any(change.alone for _, _, change in _changes(findings)):
         return []
+    more = f"--vary-state {MORE}"
+    if findings.manifest.options.get("boot"):
+        more = f"--vary-boots --repeat {MORE}"
     text = (
-        f"{ALONE} may be an accident of that: record with --vary-state {MORE} to see whether it "
-        "depends on state"
+        f"{ALONE} may be an accident of that: record with {more} to see whether it depends on state"
     )
     return [Remark(kind="advice", text=text)]
 

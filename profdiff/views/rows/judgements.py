@@ -31,6 +31,13 @@ def sentence(judgement: Judgement) -> str:
     return units.printable("; ".join(filter(None, [line, notes(change)])))
 
 
+def told(judgements: Iterable[Judgement]) -> str:
+    """What conditions came to, two lines each."""
+    return "".join(
+        f"{VERDICTS[one.outcome]}: {one.condition}\n  {sentence(one)}\n" for one in judgements
+    )
+
+
 def relative(change: MeasuredChange) -> str:
     """The change in percent, with its interval where it is not exact; ``new`` where the base has
     nothing, and in a word where there is no bound."""

@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int, CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use crate::allocations::allocators::{Allocator, Layout};
 use crate::lines::regions::Symbols;
 use crate::probes::Probe;
 
@@ -16,6 +17,9 @@ pub enum Records {
         calls: bool,
         /// Where a seed is given, vCPUs take turns at random places in the kernel.
         seed: Option<u64>,
+        /// Where it is given, what runs from this address of the kernel on until a program begins,
+        /// instead of what runs between marks.
+        boot: Option<u64>,
     },
     /// Lines that change hands, of so many bytes.
     Sharing(u64),
@@ -34,10 +38,13 @@ pub struct Arguments {
     pub records: Records,
     /// Variables that are read where functions begin.
     pub probes: Vec<Probe>,
+    /// Where the kernel's allocators begin, and how what they use is laid out.
+    pub allocators: Option<(Layout, Vec<Allocator>)>,
 }
 
 const KNOWN: &str = "out=PATH and memory=MEBIBYTES are needed, calls=on or calls=off and \
-                     turns=SEED and probe=PROBE, or sharing=64 or sharing=128, or lines=ADDRESSES";
+                     turns=SEED and boot=ADDRESS and probe=PROBE and layout=NUMBERS with \
+                     allocator=ALLOCATOR, or sharing=64 or sharing=128, or lines=ADDRESSES";
 
 impl Arguments {
     /// Those that QEMU gave to `qemu_plugin_install`; else what is wrong with them.
@@ -53,9 +60,10 @@ impl Arguments {
 
     fn parse<'w>(words: impl Iterator<Item = &'w [u8]>) -> Result<Arguments, String> {
         let (mut out, mut memory) = (None, None);
-        let (mut calls, mut seed) = (false, None);
+        let (mut calls, mut seed, mut boot) = (false, None, None);
         let mut others = None;
         let mut probes = Vec::new();
+        let (mut layout, mut allocators) = (None, Vec::new());
         for word in words {
             let refused = || {
                 format!(
@@ -72,6 +80,11 @@ impl Arguments {
                 (b"memory", _) => memory = Some(number().ok_or_else(refused)? as usize),
                 (b"calls", b"on" | b"off") => calls = value == b"on",
                 (b"turns", _) => seed = Some(number().ok_or_else(refused)?),
+                (b"boot", _) => {
+                    let digits = std::str::from_utf8(value).ok();
+                    let address = digits.and_then(|text| u64::from_str_radix(text, 16).ok());
+                    boot = Some(address.ok_or_else(refused)?);
+                }
                 (b"sharing", b"64" | b"128") => others = number().map(Records::Sharing),
                 (b"lines", _) => {
                     let symbols = std::str::from_utf8(value).ok().and_then(Symbols::parse);
@@ -80,6 +93,14 @@ impl Arguments {
                 (b"probe", _) => {
                     let probe = std::str::from_utf8(value).ok().and_then(Probe::parse);
                     probes.push(probe.ok_or_else(refused)?);
+                }
+                (b"layout", _) => {
+                    let known = std::str::from_utf8(value).ok().and_then(Layout::parse);
+                    layout = Some(known.ok_or_else(refused)?);
+                }
+                (b"allocator", _) => {
+                    let known = std::str::from_utf8(value).ok().and_then(Allocator::parse);
+                    allocators.push(known.ok_or_else(refused)?);
                 }
                 _ => return Err(refused()),
             }
@@ -90,8 +111,9 @@ impl Arguments {
         Ok(Arguments {
             out,
             memory,
-            records: others.unwrap_or(Records::Counts { calls, seed }),
+            records: others.unwrap_or(Records::Counts { calls, seed, boot }),
             probes,
+            allocators: layout.map(|layout| (layout, allocators)),
         })
     }
 }
@@ -113,15 +135,27 @@ mod tests {
                 memory: 5,
                 records,
                 probes: Vec::new(),
+                allocators: None,
             })
         };
-        let counts = |calls, seed| Records::Counts { calls, seed };
+        let counts = |calls, seed| Records::Counts {
+            calls,
+            seed,
+            boot: None,
+        };
         assert_eq!(
             parsed(&["out=/a=b", "memory=5", "calls=on"]),
             given(counts(true, None))
         );
         let words = ["out=/a=b", "memory=5", "turns=7"];
         assert_eq!(parsed(&words), given(counts(false, Some(7))));
+        let boot = Records::Counts {
+            calls: true,
+            seed: None,
+            boot: Some(0xffff_ffff_8100_0000),
+        };
+        let words = ["out=/a=b", "memory=5", "calls=on", "boot=ffffffff81000000"];
+        assert_eq!(parsed(&words), given(boot));
         let sharing = Records::Sharing(128);
         assert_eq!(
             parsed(&["memory=5", "sharing=128", "out=/a=b"]),
@@ -143,6 +177,7 @@ mod tests {
             &["out=o", "memory=5", "sharing=32"],
             &["out=o", "memory=5", "lines=64"],
             &["out=o", "memory=5", "calls=maybe"],
+            &["out=o", "memory=5", "boot=start_kernel"],
             &["out=o", "memory=5", "more"],
         ] {
             assert!(parsed(words).is_err(), "{words:?}");

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void, CStr};
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -24,7 +24,7 @@ use crate::slots::{Place, Slots};
 use crate::stretches::{self, Instruction, Stretches};
 use crate::tracker::Tracker;
 use crate::window::Windows;
-use crate::{pages, probes, random_turns, running};
+use crate::{allocations, pages, probes, random_turns, running};
 
 struct Collector {
     architecture: &'static dyn Architecture,
@@ -92,15 +92,18 @@ pub unsafe fn install(
     };
     memory::bound(arguments.memory);
     probes::begin(arguments.probes, architecture);
+    if let Some((layout, allocators)) = arguments.allocators {
+        allocations::begin(layout, allocators, architecture);
+    }
     // SAFETY: as above.
     let vcpus = usize::try_from(unsafe { (*info).smp_vcpus }).unwrap_or(0);
     let out = arguments.out;
-    let calls = match arguments.records {
-        Records::Counts { calls, seed } => {
+    let (calls, boot) = match arguments.records {
+        Records::Counts { calls, seed, boot } => {
             if seed.is_some_and(|seed| !random_turns::begin(seed, vcpus)) {
                 return -1;
             }
-            calls
+            (calls, boot)
         }
         Records::Lines(symbols) => {
             // SAFETY: `id` is the plugin's own.
@@ -122,7 +125,7 @@ pub unsafe fn install(
             how: running::Counted::Inline(0),
         },
         repeated: Repeated::default(),
-        windows: Windows::default(),
+        windows: Windows::of(boot),
         idle: Windows::default(),
         now: Vec::new(),
     };
@@ -164,18 +167,23 @@ extern "C" fn translated(first: usize, second: usize) {
             return;
         }
         let (architecture, counting) = (collector.architecture, &mut collector.counting);
-        let repeated = &mut collector.repeated;
+        let (repeated, windows) = (&mut collector.repeated, &collector.windows);
         let mut read: Vec<Read> = Vec::with_capacity(n_insns);
         let mut instructions: Vec<Instruction> = Vec::with_capacity(n_insns);
         for index in 0..n_insns {
             // SAFETY: `index` is below the block's number of instructions.
             let one = unsafe { Translated::of(&*counting.api, tb, index) };
             let (insn, address, code) = (one.insn, one.address, one.code());
-            let (does, mark) = (architecture.does(code, address), architecture.mark(code));
+            let does = architecture.does(code, address);
+            let begins_program = index == 0 && !in_kernel;
+            let mark = match windows.boot {
+                Some(_) => windows.boot_mark(address, begins_program),
+                None => architecture.mark(code),
+            };
             instructions.push(Instruction {
                 place: counting.slots.number(Place::new(address, code)),
                 address,
-                sequence: mark.is_none().then_some(does.sequence),
+                sequence: (mark.is_none() || windows.boot.is_some()).then_some(does.sequence),
                 stretch: None,
             });
             read.push((insn, does, mark, address.wrapping_add(code.len() as u64)));
@@ -190,7 +198,10 @@ extern "C" fn translated(first: usize, second: usize) {
                 unsafe { follow_halt(insn) };
             }
             // SAFETY: `insn` is valid during this callback.
-            unsafe { probes::follow(insn, address, end) };
+            unsafe {
+                probes::follow(insn, address, end);
+                allocations::follow(insn, address, end);
+            }
             if let Some(watched) = does.watched {
                 // SAFETY: `insn` is valid during this callback.
                 unsafe { follow(insn, watched) };
@@ -214,7 +225,9 @@ extern "C" fn translated(first: usize, second: usize) {
                         .cast(),
                     );
                 }
-                continue;
+                if windows.boot.is_none() {
+                    continue;
+                }
             }
             if let Some(stretch) = stretches::begins(&instructions, index) {
                 // SAFETY: QEMU is translating `insn`.
@@ -335,12 +348,14 @@ extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
         let now = &collector.now;
         let had_marks = collector.windows.marks.is_used();
         collector.windows.mark(mark, now);
+        allocations::settle();
         let has_marks = collector.windows.marks.is_used();
         let window = collector.windows.used();
         running::counts(window.is_open());
         random_turns::are_taken(window.is_open());
         if has_marks && !had_marks {
             probes::clear();
+            allocations::clear();
         }
         with_tracker(|tracker| {
             if has_marks && !had_marks {
@@ -376,12 +391,12 @@ extern "C" fn exiting() {
         };
         let result =
             File::create(&collector.out).and_then(|file| counted.write(&mut BufWriter::new(file)));
-        let result = result.and_then(|()| {
-            probes::write(|| {
-                let file = File::create(collector.out.with_extension("probes"))?;
-                Ok(Box::new(BufWriter::new(file)))
-            })
-        });
+        let open = |extension| -> io::Result<Box<dyn Write>> {
+            let file = File::create(collector.out.with_extension(extension))?;
+            Ok(Box::new(BufWriter::new(file)))
+        };
+        let result = result.and_then(|()| probes::write(|| open("probes")));
+        let result = result.and_then(|()| allocations::write(|| open("memory")));
         say_unwritten(&collector.out, result);
     });
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 8 | `PDCOUNTS` |
 //! | 4 | version of this format: 6 |
-//! | 4 | window: 0 none was opened, 1 the command, 2 the workload's marks |
+//! | 4 | window: 0 none was opened, 1 the command, 2 the workload's marks, 3 the boot |
 //! | 8 | windows opened |
 //! | 8 | windows closed |
 //! | 8 | misplaced marks |
@@ -83,11 +83,7 @@ impl Counted<'_> {
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         // A stray stop mark counts as a use of marks: its window never opened, which must be told.
         let (windows, window) = (self.windows, self.windows.used());
-        let kind = if windows.marks.is_used() {
-            2u32
-        } else {
-            u32::from(windows.command.opened > 0)
-        };
+        let kind = windows.kind();
         let idle = self.idle;
         let calls = self.calls.map(|calls| Calls::of(calls, &idle.paths));
         let mut calls = calls.unwrap_or_default();
@@ -267,7 +263,11 @@ mod tests {
         let counted = Counted {
             places: &places,
             iterating: &Iterating::default(),
-            windows: &Windows { command, marks },
+            windows: &Windows {
+                command,
+                marks,
+                boot: None,
+            },
             idle: &Idled::default(),
             calls: None,
         };

@@ -26,6 +26,7 @@
 //! - [`following`]: what QEMU tells the tracker
 //! - [`running`]: which vCPU executes, and where
 //! - [`probes`]: values of variables where functions begin, and what they return
+//! - [`allocations`]: memory that the kernel's allocators give out and take back
 //! - [`returning`]: calls that have not returned yet
 //! - [`clock`]: the guest's clock
 //! - [`idling`]: for how long each vCPU idles
@@ -45,6 +46,7 @@
 //! - [`lines`]: instead of counts, how many distinct lines are accessed
 
 pub mod aliases;
+pub mod allocations;
 pub mod architecture;
 mod architectures;
 pub mod arguments;

@@ -16,16 +16,14 @@ use std::io::{self, Write};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::architecture::{Architecture, End, Linkage};
+use crate::architecture::{Architecture, End};
 use crate::ffi;
 use crate::memory::refuse;
-use crate::returning::{Return, UnderWay};
+use crate::returning::Awaited;
 use crate::running;
 
 /// So many different values are kept of a probe.
 pub const MOST_VALUES: usize = 4096;
-/// Bytes of the address that a call pushes.
-const SLOT: usize = 8;
 
 /// What is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,35 +137,13 @@ impl Values {
 }
 
 struct Probes {
-    architecture: &'static dyn Architecture,
     /// They live as long as the process, for generated code holds their addresses.
     places: Vec<*mut Place>,
     at: HashMap<u64, Vec<*mut Place>>,
     values: BTreeMap<u32, Values>,
     /// Whether any is read when its function returns; and the calls that have begun, for those.
     returns: bool,
-    under_way: UnderWay<*mut Place>,
-    /// The stack pointer, once registers can be read.
-    stack: Option<usize>,
-}
-
-impl Probes {
-    fn stack(&mut self) -> Option<u64> {
-        if self.stack.is_none() {
-            self.stack = running::named(self.architecture.stack_pointer());
-        }
-        running::read(self.stack?)
-    }
-
-    /// Where the function returns to that begins, or by the return that is about to execute.
-    fn to(&mut self) -> Option<Return> {
-        let stack = self.stack()?;
-        let behind = match self.architecture.linkage() {
-            Linkage::Stack(_) => running::word(stack, SLOT),
-            Linkage::Register => None,
-        };
-        Some(Return { stack, behind })
-    }
+    under_way: Awaited<*mut Place>,
 }
 
 /// As the tracker (see [`crate::following`]), only used by the thread that executes the guest.
@@ -193,13 +169,11 @@ pub fn begin(wanted: Vec<Probe>, architecture: &'static dyn Architecture) {
         }))
     };
     let mut probes = Probes {
-        architecture,
         places: wanted.into_iter().map(made).collect(),
         at: HashMap::default(),
         values: BTreeMap::default(),
         returns,
-        under_way: UnderWay::default(),
-        stack: None,
+        under_way: Awaited::new(architecture),
     };
     for place in &probes.places {
         // SAFETY: just made.
@@ -227,14 +201,10 @@ pub unsafe fn follow(insn: *mut ffi::Insn, address: u64, end: End) {
             ffi::qemu_plugin_register_vcpu_insn_exec_cb(insn, reached, flags, place.cast());
         }
     }
-    if !probes.returns || !probes.architecture.in_kernel(address) {
+    if !probes.returns || !probes.under_way.follows(address, end) {
         return;
     }
-    let told = match end {
-        End::Call => calls,
-        End::Return => returns,
-        _ => return,
-    };
+    let told = if end == End::Call { calls } else { returns };
     // SAFETY: as promised.
     unsafe { ffi::qemu_plugin_register_vcpu_insn_exec_cb(insn, told, flags, ptr::null_mut()) };
 }
@@ -251,9 +221,7 @@ extern "C" fn reached(_vcpu: c_uint, place: *mut c_void) {
     place.count += 1;
     place.unread += 1;
     if matches!(place.probe.read, Read::Returned(..)) {
-        if let Some(to) = probes.to() {
-            probes.under_way.begins(to, ptr::from_mut(place));
-        }
+        probes.under_way.begins(ptr::from_mut(place));
     } else {
         read(place, &mut probes.values);
     }
@@ -268,28 +236,19 @@ fn read(place: &mut Place, values: &mut BTreeMap<u32, Values>) {
 }
 
 extern "C" fn calls(_vcpu: c_uint, _none: *mut c_void) {
-    let Some(probes) = probes().filter(|probes| !probes.under_way.is_empty()) else {
-        return;
-    };
-    if let Some(stack) = probes.stack() {
-        let pushed = match probes.architecture.linkage() {
-            Linkage::Stack(_) => SLOT as u64,
-            Linkage::Register => 0,
-        };
-        probes.under_way.is_called(stack.wrapping_sub(pushed));
+    if let Some(probes) = probes() {
+        probes.under_way.called();
     }
 }
 
 /// Of calls that began in the window, those that end behind it count as well.
 extern "C" fn returns(_vcpu: c_uint, _none: *mut c_void) {
-    let Some(probes) = probes().filter(|probes| !probes.under_way.is_empty()) else {
+    let Some(probes) = probes() else {
         return;
     };
-    if let Some(to) = probes.to() {
-        for place in probes.under_way.ends(to) {
-            // SAFETY: `reached` gave a place, to which nobody else keeps a reference.
-            read(unsafe { &mut *place }, &mut probes.values);
-        }
+    for place in probes.under_way.returned() {
+        // SAFETY: `reached` gave a place, to which nobody else keeps a reference.
+        read(unsafe { &mut *place }, &mut probes.values);
     }
 }
 
@@ -299,7 +258,7 @@ pub fn clear() {
         return;
     };
     probes.values.clear();
-    probes.under_way = UnderWay::default();
+    probes.under_way.clear();
     for place in &probes.places {
         // SAFETY: callbacks keep no reference to one.
         let place = unsafe { &mut **place };

@@ -7,6 +7,11 @@
 
 use hashbrown::HashMap;
 
+use crate::architecture::{Architecture, End, Linkage};
+use crate::running;
+
+/// Bytes of the address that a call pushes.
+const SLOT: usize = 8;
 /// So many calls are kept; more are not known.
 const MOST_CALLS: usize = 1 << 16;
 
@@ -66,6 +71,83 @@ impl<T> UnderWay<T> {
         let found = self.calls.remove(&stack).unwrap_or_default();
         self.number -= found.len();
         found
+    }
+}
+
+/// The calls that are under way of some functions of the kernel, in callbacks that may read registers.
+pub struct Awaited<T> {
+    architecture: &'static dyn Architecture,
+    under_way: UnderWay<T>,
+    /// The stack pointer, once registers can be read.
+    stack: Option<usize>,
+}
+
+impl<T> Awaited<T> {
+    /// None yet.
+    pub fn new(architecture: &'static dyn Architecture) -> Awaited<T> {
+        Awaited {
+            architecture,
+            under_way: UnderWay::default(),
+            stack: None,
+        }
+    }
+
+    /// Whether an instruction is one of the kernel's that calls, or returns: [`Awaited::called`] and
+    /// [`Awaited::returned`] are to be told when it executes.
+    pub fn follows(&self, address: u64, end: End) -> bool {
+        matches!(end, End::Call | End::Return) && self.architecture.in_kernel(address)
+    }
+
+    fn stack(&mut self) -> Option<u64> {
+        if self.stack.is_none() {
+            self.stack = running::named(self.architecture.stack_pointer());
+        }
+        running::read(self.stack?)
+    }
+
+    /// Where the function returns to that begins, or by the return that is about to execute.
+    fn to(&mut self) -> Option<Return> {
+        let stack = self.stack()?;
+        let behind = match self.architecture.linkage() {
+            Linkage::Stack(_) => running::word(stack, SLOT),
+            Linkage::Register => None,
+        };
+        Some(Return { stack, behind })
+    }
+
+    /// A function begins.
+    pub fn begins(&mut self, wanted: T) {
+        if let Some(to) = self.to() {
+            self.under_way.begins(to, wanted);
+        }
+    }
+
+    /// A call is about to execute.
+    pub fn called(&mut self) {
+        if self.under_way.is_empty() {
+            return;
+        }
+        if let Some(stack) = self.stack() {
+            let pushed = match self.architecture.linkage() {
+                Linkage::Stack(_) => SLOT as u64,
+                Linkage::Register => 0,
+            };
+            self.under_way.is_called(stack.wrapping_sub(pushed));
+        }
+    }
+
+    /// A return is about to execute: what was wanted of the calls that end.
+    pub fn returned(&mut self) -> Vec<T> {
+        if self.under_way.is_empty() {
+            return Vec::new();
+        }
+        let to = self.to();
+        to.map_or_else(Vec::new, |to| self.under_way.ends(to).collect())
+    }
+
+    /// Forget them.
+    pub fn clear(&mut self) {
+        self.under_way = UnderWay::default();
     }
 }
 

@@ -49,6 +49,15 @@ impl ShadowStack {
         }
     }
 
+    /// The call on top, which came to `target`, leads from there to what it really calls.
+    pub fn leads_elsewhere(&mut self, target: PlaceNumber) {
+        if let Some(top) = self.frames.last_mut() {
+            if top.kind == Kind::Call && top.target == target {
+                (top.target, top.node) = (NONE, NONE);
+            }
+        }
+    }
+
     /// A system call, an exception or an interrupt at `site` led to `target`.
     pub fn enter(
         &mut self,

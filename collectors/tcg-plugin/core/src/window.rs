@@ -65,16 +65,48 @@ impl Window {
     }
 }
 
-/// The windows of the command, and of the workload's own marks.
+/// The windows of the command, and of the workload's own marks; or that of the kernel's boot, which
+/// stands for the command's.
 #[derive(Debug, Default)]
 pub struct Windows {
     /// The command's.
     pub command: Window,
     /// The workload's own.
     pub marks: Window,
+    /// Where the boot begins, if that is recorded.
+    pub boot: Option<u64>,
 }
 
 impl Windows {
+    /// None has opened yet.
+    pub fn of(boot: Option<u64>) -> Windows {
+        Windows {
+            boot,
+            ..Windows::default()
+        }
+    }
+
+    /// What the instruction at `address` that is translated begins or ends of a boot, which counts
+    /// itself. `begins_program`: whether it is the first of a program's block: the first that is
+    /// translated while the kernel boots is the first that executes.
+    pub fn boot_mark(&self, address: u64, begins_program: bool) -> Option<Mark> {
+        if self.boot == Some(address) {
+            return Some(Mark::CommandStart);
+        }
+        (begins_program && self.command.is_open()).then_some(Mark::CommandStop)
+    }
+
+    /// Whose window it is that counts: 0 nobody's, 1 the command's, 2 the workload's own, 3 the
+    /// boot's.
+    pub fn kind(&self) -> u32 {
+        match (self.marks.is_used(), self.command.opened, self.boot) {
+            (true, ..) => 2,
+            (_, 0, _) => 0,
+            (_, _, Some(_)) => 3,
+            _ => 1,
+        }
+    }
+
     /// A mark executed while the counters stood at `now`.
     pub fn mark(&mut self, mark: Mark, now: &[u64]) {
         match mark {
@@ -109,6 +141,23 @@ mod tests {
         window.stop(&[101, 2, 50, 9]);
         assert_eq!(window.sums(), &[3, 1, 4, 9]);
         assert_eq!((window.opened, window.closed, window.misplaced), (2, 2, 0));
+    }
+
+    #[test]
+    fn a_boot_ends_where_a_program_begins() {
+        let mut windows = Windows::of(Some(0xffff_8000));
+        assert_eq!(windows.boot_mark(0x40_0000, true), None);
+        assert_eq!(
+            windows.boot_mark(0xffff_8000, false),
+            Some(Mark::CommandStart)
+        );
+        assert_eq!(windows.kind(), 0);
+        windows.mark(Mark::CommandStart, &[]);
+        assert_eq!(windows.boot_mark(0xffff_8004, false), None);
+        assert_eq!(windows.boot_mark(0x40_0000, true), Some(Mark::CommandStop));
+        windows.mark(Mark::CommandStop, &[]);
+        assert_eq!(windows.boot_mark(0x40_0000, true), None);
+        assert_eq!(windows.kind(), 3);
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub struct BySlot {
     switching: bool,
     /// The last return took no slot of a call.
     unmatched: bool,
+    /// The call whose slot it took: its site, and where it returns to.
+    ended: Option<(PlaceNumber, u64)>,
 }
 
 impl BySlot {
@@ -42,6 +44,7 @@ impl BySlot {
             tasks: Rc::default(),
             switching: false,
             unmatched: false,
+            ended: None,
         }
     }
 
@@ -62,6 +65,7 @@ impl BySlot {
         }
         let top = stack.frames.last();
         let matched = top.is_some_and(|top| (top.slot, top.kind) == (slot, Kind::Call));
+        self.ended = top.filter(|_| matched).map(|top| (top.site, top.behind));
         if matched {
             stack.frames.pop();
         }
@@ -75,6 +79,11 @@ impl BySlot {
         let moved = top.is_some_and(|top| (top.kind, top.behind) == (Kind::Call, address));
         if std::mem::take(&mut self.unmatched) && moved {
             stack.frames.pop();
+        }
+        // A retpoline begins with a call, whose return leads to what the retpoline is to call.
+        let ended = self.ended.take().filter(|ended| ended.1 != address);
+        if let Some((site, _)) = ended {
+            stack.leads_elsewhere(site);
         }
     }
 
@@ -174,6 +183,28 @@ mod tests {
         calls.ret(&mut stack, at(USER, 80));
         assert_eq!(stack.sites(), []);
         calls.ret(&mut stack, at(USER, 100));
+    }
+
+    #[test]
+    fn a_retpoline_leads_to_what_it_calls() {
+        let (mut stack, mut calls) = nothing();
+        calls.call(&mut stack, at(TASK, 80), 1, 0x1005);
+        assert!(stack.arrived(7));
+        calls.call(&mut stack, at(TASK, 72), 7, 0x2005);
+        assert!(stack.arrived(8));
+        calls.ret(&mut stack, at(TASK, 72));
+        calls.returned(&mut stack, 0x3000);
+        assert!(stack.arrived(9));
+        assert_eq!((stack.sites(), stack.frames[0].target), (vec![1], 9));
+        // Which returns to who called the retpoline; another function's call returns behind it.
+        calls.call(&mut stack, at(TASK, 72), 9, 0x3005);
+        assert!(stack.arrived(10));
+        calls.ret(&mut stack, at(TASK, 72));
+        calls.returned(&mut stack, 0x3005);
+        assert!(!stack.arrived(11));
+        calls.ret(&mut stack, at(TASK, 80));
+        calls.returned(&mut stack, 0x1005);
+        assert_eq!(stack.sites(), []);
     }
 
     #[test]

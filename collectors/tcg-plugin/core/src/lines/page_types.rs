@@ -85,14 +85,26 @@ fn struct_page(page: u64, regions: &Regions) -> u64 {
 
 /// The highest byte of a page's type, or of that of the compound page that it is in.
 fn read(page: u64, regions: &Regions, memory: &impl Memory) -> Option<u32> {
-    let mut at = struct_page(page, regions);
+    Some(memory.half(first(page, regions, memory)? + TYPE)? >> 24)
+}
+
+/// The first `struct page` of the compound page that a page is in.
+fn first(page: u64, regions: &Regions, memory: &impl Memory) -> Option<u64> {
+    let at = struct_page(page, regions);
     let head = memory.word(at + HEAD)?;
-    if head & 1 == 1 {
-        // The head's address plus 1, or since 7.0 what masks an address to be the head's.
-        let is_address = regions.struct_page(head - 1).is_some();
-        at = if is_address { head - 1 } else { at & head };
+    if head & 1 == 0 {
+        return Some(at);
     }
-    Some(memory.half(at + TYPE)? >> 24)
+    // The head's address plus 1, or since 7.0 what masks an address to be the head's.
+    let is_address = regions.struct_page(head - 1).is_some();
+    Some(if is_address { head - 1 } else { at & head })
+}
+
+/// The `struct slab` of an object of the direct map; None where it is in no slab.
+pub fn slab(object: u64, regions: &Regions, memory: &impl Memory) -> Option<u64> {
+    let page = object.checked_sub(regions.direct_map)? >> PAGE_SHIFT;
+    let at = first(page, regions, memory)?;
+    (memory.half(at + TYPE)? >> 24 == SLAB).then_some(at)
 }
 
 #[cfg(test)]

@@ -54,11 +54,11 @@ impl Tracker {
     /// Follow that call, return or jump.
     #[inline]
     pub(super) fn follow(&mut self, before: &Block, now: &Block) {
-        if before.end != End::Call {
+        if before.end == End::Call {
+            self.now.calls.called(&mut self.now.stack, before);
+        } else {
             self.now.went(before.end, now.start);
-            return;
         }
-        self.now.calls.called(&mut self.now.stack, before);
         if self.now.stack.arrived(now.first_place) {
             self.count_entry();
         }

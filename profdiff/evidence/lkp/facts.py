@@ -1,0 +1,199 @@
+"""What rules look at in a table of the 0-day robot's: profiles, processors and rates, of the faster
+and of the slower kernel."""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from profdiff.evidence.lkp.report import Case, Report, Row
+from profdiff.evidence.lkp.slowdown import Slowdown
+
+# A part of the machine so small that what the machine executes is not what the job does.
+SMALL = 0.25
+_SHOWN = 4
+_THREADS = re.compile(r"\b(\d{1,6}) threads\b")
+_PROFILE = re.compile(r"perf-profile\.(self|children|calltrace)\.[\w-]+\.(.+)")
+_OF_THE_JOB = ".time.percent_of_cpu_this_job_got"
+# Idle time of all processors, and with it what waits for disks.
+_IDLE = (
+    ("mpstat.cpu.all.idle%", "mpstat.cpu.all.iowait%"),
+    ("iostat.cpu.idle", "iostat.cpu.iowait"),
+    ("vmstat.cpu.id", "vmstat.cpu.wa"),
+)
+_EXECUTING = tuple(f"mpstat.cpu.all.{kind}%" for kind in ("sys", "usr", "soft", "irq"))
+_TASKS = re.compile(r"(\d{1,9})(%?)t?")
+
+
+class Profile(NamedTuple):
+    """Rows of the functions that cost more, the most first, and the points of the faster kernel's
+    cycles per op that all grew by."""
+
+    rows: list[Row]
+    grew: float
+
+
+class Processors(NamedTuple):
+    """How many, or which part of them, are busy on the faster and on the slower kernel."""
+
+    before: float
+    after: float
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Where the reported kernel is the faster one, it is the one *after*, so that rules are of what
+    makes a kernel slow. ``threads``: the machine's, None where the mail does not tell."""
+
+    case: Case
+    slowdown: Slowdown
+    threads: int | None
+
+    @staticmethod
+    def of(report: Report) -> "list[Facts]":
+        """Of each case."""
+        threads = _THREADS.search(report.machine)
+        return [
+            Facts(case, Slowdown.of(case), int(threads[1]) or None if threads else None)
+            for case in report.cases
+        ]
+
+    @property
+    def reversed(self) -> bool:
+        return self.slowdown.time is not None and self.slowdown.time.value < 1
+
+    @property
+    def kernels(self) -> tuple[str, str, bool]:
+        """Which are compared, and whether the later one is the faster."""
+        heads = self.case.table.heads
+        return heads[0], heads[self.case.column], self.reversed
+
+    @property
+    def time(self) -> float | None:
+        """Of the slower kernel, as a multiple of the faster one's; None where it did not change."""
+        time = self.slowdown.time
+        if time is None or time.value == 1:
+            return None
+        return max(time.value, 1 / time.value)
+
+    def sides(self, row: Row) -> tuple[float, float]:
+        """The values of the faster and of the slower kernel."""
+        base, other = row.means[0].value, row.means[self.case.column].value
+        return (other, base) if self.reversed else (base, other)
+
+    def grew(self, row: Row) -> float:
+        before, after = self.sides(row)
+        return after - before
+
+    def times(self, row: Row) -> float:
+        """The slower kernel's value as a multiple of the other's; 1 where one is nothing."""
+        before, after = self.sides(row)
+        return after / before if before > 0 and after > 0 else 1
+
+    def rows(self, *names: str) -> Iterator[Row]:
+        for name in names:
+            if (row := self.case.row(name)) is not None:
+                yield row
+
+    @property
+    def cycles(self) -> float:
+        """Cycles of an op on the slower kernel, as a multiple of the faster one's: by instructions
+        and what each takes, else by time and the processors that are busy meanwhile."""
+        slow = self.slowdown
+        if slow.instructions is not None and slow.cpi is not None:
+            value = slow.instructions.value * slow.cpi.value
+            return 1 / value if self.reversed else value
+        used, time = self.processors, self.time or 1
+        return time * used.after / used.before if used and used.before > 0 else time
+
+    def cost(self, row: Row) -> float:
+        """By how many points of the faster kernel's cycles per op a row of the profile grew: a
+        function whose share fell can cost more, where an op costs more."""
+        before, after = self.sides(row)
+        return after * self.cycles - before
+
+    @property
+    def profiled(self) -> bool:
+        return any(_PROFILE.fullmatch(name) for name in self.case.table.rows)
+
+    def sure(self, row: Row) -> bool:
+        """Whether a row's change is more than its runs deviate."""
+        spreads = [mean.value * (mean.spread or 0) for mean in row.means]
+        return math.hypot(spreads[0], spreads[self.case.column]) < abs(self.grew(row)) or not any(
+            spreads
+        )
+
+    def own(self) -> Iterator[tuple[Row, str]]:
+        """Rows of what functions execute themselves, and the functions."""
+        for row in self.case.table.rows.values():
+            if (named := _PROFILE.fullmatch(row.metric)) and named[1] == "self":
+                yield row, named[2]
+
+    def profile(self, family: re.Pattern[str], *kinds: str) -> Profile:
+        """What a family of functions has of the cycles: their own shares, or that with what they
+        call, or that of the call chains that end in them, whichever of ``kinds`` (all) shows most:
+        a row that did not change is not in the table."""
+        found: dict[str, list[tuple[Row, list[str]]]] = {
+            "self": [],
+            "children": [],
+            "calltrace": [],
+        }
+        for row in self.case.table.rows.values():
+            if (named := _PROFILE.fullmatch(row.metric)) is not None:
+                chain = named[2].split(".") if named[1] == "calltrace" else [named[2]]
+                if family.fullmatch(chain[0]) and (not kinds or named[1] in kinds):
+                    found[named[1]].append((row, chain))
+        # A chain's share has that of what its function calls.
+        callers = {chain[1] for _, chain in found["calltrace"] if len(chain) > 1}
+        ended = [one for one in found["calltrace"] if one[1][0] not in callers]
+        children = sorted(found["children"], key=lambda one: -self.sides(one[0])[1])[:1]
+        every = [[row for row, _ in one] for one in (found["self"], children, ended)]
+        most = max(every, key=lambda rows: math.fsum(self.sides(row)[1] for row in rows))
+        ordered = sorted((row for row in most if self.cost(row) > 0), key=self.cost, reverse=True)
+        return Profile(ordered[:_SHOWN], math.fsum(map(self.cost, most)))
+
+    @property
+    def of_the_job(self) -> Processors | None:
+        """As the test's own row has them, or all that the machine keeps busy; None where neither is
+        told."""
+        for row in self.case.table.rows.values():
+            if row.metric.endswith(_OF_THE_JOB):
+                before, after = self.sides(row)
+                return Processors(before / 100, after / 100, [row])
+        if (busy := self._busy) is None or self.threads is None:
+            return None
+        return Processors(busy.before * self.threads, busy.after * self.threads, busy.rows)
+
+    @property
+    def _busy(self) -> Processors | None:
+        """The part of the machine that is busy. A row that did not change is not in the table, so
+        what is neither idle nor busy is known only where rows say it."""
+        if len([*self.rows(*_EXECUTING[:2])]) == len(_EXECUTING[:2]):
+            rows = [*self.rows(*_EXECUTING)]
+            sums = [math.fsum(values) / 100 for values in zip(*map(self.sides, rows), strict=True)]
+            return Processors(sums[0], sums[1], rows)
+        for idle, disk in _IDLE:
+            if rows := [*self.rows(idle)]:
+                rows += self.rows(disk)
+                sums = [math.fsum(values) for values in zip(*map(self.sides, rows), strict=True)]
+                return Processors(1 - sums[0] / 100, 1 - sums[1] / 100, rows)
+        return None
+
+    @property
+    def processors(self) -> Processors | None:
+        """Those of the job, or the part of the machine that is busy; None where neither is told."""
+        return self.of_the_job or self._busy
+
+    @property
+    def part(self) -> float | None:
+        """The part of the machine that the job uses on the faster kernel, at most; None where the
+        mail does not tell."""
+        told, used = self.case.table.parameters, self.of_the_job
+        if used is not None and self.threads:
+            return used.before / self.threads
+        tasks = _TASKS.fullmatch(told.get("nr_task") or told.get("nr_threads") or "")
+        if tasks and tasks[2]:
+            return int(tasks[1]) / 100
+        return int(tasks[1]) / self.threads if tasks and self.threads else None

@@ -1,0 +1,56 @@
+"""What a user must know before a recording begins: of files, of programs, of symbols."""
+
+import shlex
+from collections.abc import Sequence
+
+from profdiff.base import units
+from profdiff.collectors import registry
+from profdiff.collectors.workload.workload import PreparedWorkload
+from profdiff.session import inlines
+from profdiff.session import manifest as m
+
+
+def of(prepared: PreparedWorkload, planned: m.Manifest) -> list[str]:
+    """A clause for each, "" for nothing."""
+    profiles = any(registry.collector(name).profiles for name in planned.collectors)
+    blind = inlines.told(planned.compared) if profiles else []
+    bare = _bare(planned.kernels) if profiles and not blind else ""
+    return [_stay(prepared), _lacks(prepared), *blind, bare]
+
+
+def _stay(prepared: PreparedWorkload) -> str:
+    """Which folders a reader may have meant."""
+    if not prepared.stay:
+        return ""
+    words = [units.printable(shlex.quote(one)) for one in prepared.stay]
+    what = "folder" if len(words) == 1 else "folders"
+    return (
+        f"the {what} {units.listed(words)} here, which COMMAND names, "
+        f"{'does' if len(words) == 1 else 'do'} not travel: --file {words[0]} adds one, "
+        f"--no-file {words[0]} says that none is meant"
+    )
+
+
+def _lacks(prepared: PreparedWorkload) -> str:
+    """Which programs the script will not find."""
+    if not prepared.lacks:
+        return ""
+    named = [units.printable(lack) for lack in prepared.lacks]
+    return (
+        f"the script calls {units.listed(named)}, which guests do not have: add a program with "
+        f'--file "$(command -v {named[0]})":/bin/{named[0]}, or do that work before'
+    )
+
+
+def _bare(kernels: Sequence[m.Kernel]) -> str:
+    """Which kernels have symbols alone, and what to give."""
+    labels = [
+        kernel.label for kernel in kernels if not kernel.twin_of and not inlines.all_shown([kernel])
+    ]
+    if not labels:
+        return ""
+    return (
+        f"{units.listed(labels)}: no debug information, so functions that are inlined count as "
+        "part of their callers, and no source lines or types are known: name the kernel's vmlinux, "
+        f"built with CONFIG_DEBUG_INFO, too: --kernel {labels[0]}=IMAGE,vmlinux=ELF"
+    )

@@ -1,0 +1,96 @@
+"""Instructions by initcall and phase, from call trees that know their numbers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from synthetic import chains
+
+from profdiff.collectors.recorded import CallTree
+from profdiff.topics.initcalls.measure import OUTSIDE, Booted, Initcall, defined, of_tree
+
+KALLSYMS = b"""\
+ffffffff81800078 d str__initcall__trace_system_name
+ffffffff81dba9e0 d __initcall__kmod_init__349_223_do_init_real_modeearly
+ffffffff81dba9d8 d __initcall__kmod_core__497_2230_init_hw_perf_eventsearly
+ffffffff81dba9d8 D __initcall_start
+ffffffff81dba9f0 d __initcall__kmod_a__1_2_setup6
+ffffffff81dba9f4 d __initcall__kmod_b__3_4_setup6s
+ffffffff81dba9f8 d __initcall__kmod_initramfs__5_6_populate_rootfsrootfs
+ffffffff81dba9fc d __initcall_of_linux_5_94s
+ffffffff81dbae70 d __initcall__kmod_hvc_console__305_246_hvc_console_initcon
+ffffffff81dbae70 D __initcall_end
+"""
+
+# A place for each function, and one more in do_one_initcall() for an inlined wait.
+NAMES = ["do_one_initcall", "first", "setup", "third", "helper", "jumped", "thread", "kthread"]
+NAMES += ["__x86_indirect_thunk_rax", "kernel_init"]
+CALLER, FIRST, SETUP, THIRD, HELPER, JUMPED, WORK, KTHREAD, THUNK, INIT, WAIT = range(11)
+TABLE = [
+    Initcall("first", "a", "early"),
+    Initcall("setup", "b", "device"),
+    Initcall("setup", "c", "device"),
+    Initcall("third", "d", "late"),
+]
+
+
+def tree(nodes: Sequence[tuple[int, int, int]], rows: Sequence[tuple[int, int, int]]) -> CallTree:
+    """Of nodes (caller, site, target) and rows (node, place, count)."""
+    parent, site, target = np.array(nodes, np.int64).T
+    node, place, count = np.array(rows, np.int64).T
+    calls = np.ones(len(nodes), np.int64)
+    return CallTree(parent, site, target, calls, node, place, count, 0)
+
+
+def counted(nodes: Sequence[tuple[int, int, int]], rows: Sequence[tuple[int, int, int]]) -> Booted:
+    places = [([(name, "vmlinux", "f.c", False)], name, True, [1]) for name in NAMES]
+    inlined = [("first", "vmlinux", "f.c", False), ("calibrate_delay", "vmlinux", "f.c", True)]
+    return of_tree(tree(nodes, rows), chains([*places, (inlined, "first", True, [1])]), TABLE, 7)
+
+
+ROOT = [(-1, -1, -1), (0, INIT, CALLER)]
+
+
+def test_the_kernels_own_table() -> None:
+    found = defined(KALLSYMS)
+    assert [(one.name, one.module, one.level) for one in found] == [
+        ("init_hw_perf_events", "core", "early"),
+        ("do_init_real_mode", "init", "early"),
+        ("setup", "a", "device"),
+        ("setup", "b", "device"),
+        ("populate_rootfs", "initramfs", "rootfs"),
+        ("of_linux_5_9", "", "subsys"),
+    ]
+    assert defined(b"") == []
+
+
+def test_what_an_initcall_calls_is_its_own() -> None:
+    """Two initcalls have one name, and are told apart by their order; what one jumps to as its last
+    act runs in its node; an indirect call leads through a thunk, which is none."""
+    nodes = [*ROOT, (1, CALLER, FIRST), (2, FIRST, HELPER), (1, CALLER, SETUP), (1, CALLER, HELPER)]
+    nodes += [(1, CALLER, SETUP), (1, CALLER, THIRD), (1, CALLER, THUNK), (7, JUMPED, HELPER)]
+    rows = [(1, CALLER, 10), (2, FIRST, 20), (2, WAIT, 3), (3, HELPER, 30), (4, SETUP, 40)]
+    rows += [(5, HELPER, 50), (6, SETUP, 60), (7, THIRD, 70), (7, JUMPED, 80), (9, HELPER, 90)]
+    rows += [(8, THUNK, 4)]
+    found = counted(nodes, rows)
+    assert list(found.initcalls) == TABLE
+    assert list(found.initcalls.values()) == [53, 40, 60, 240]
+    assert found.functions[TABLE[3], "jumped"] == 80
+    assert found.functions[TABLE[0], "helper"] == 30
+    phases = {name: count for name, count in found.phases.items() if count}
+    assert phases == {
+        "waits by the clock": 3,
+        "initcalls: calling them": 64,
+        "initcalls: early": 50,
+        "initcalls: device": 100,
+        "initcalls: late": 240,
+        OUTSIDE: 7,
+    }
+    assert found.total == 4 + 10 + 20 + 3 + 30 + 40 + 50 + 60 + 70 + 80 + 90 + 7
+
+
+@pytest.mark.parametrize(("target", "phase"), [(KTHREAD, "kernel threads"), (WORK, "others")])
+def test_threads_stand_apart(target: int, phase: str) -> None:
+    found = counted([(-1, -1, -1), (0, -1, target), (1, target, HELPER)], [(2, HELPER, 9)])
+    assert found.phases[phase] == 9
+    assert not found.initcalls

@@ -1,0 +1,118 @@
+"""A recorded boot against what the kernel itself says of it (``initcall_debug``), and what cannot
+be recorded so."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import whole_run
+from support import LIGHT, error_line, need_program, profdiff
+from tables import rows, tables
+
+from profdiff.base.errors import InputError
+from profdiff.collectors.architecture import ARM64
+from profdiff.collectors.exact.counts import Counts
+from profdiff.collectors.exact.entry import Exact
+from profdiff.collectors.guest.qemu import Qemu
+from profdiff.session.session import Session
+from profdiff.topics.initcalls.measure import booted
+
+
+def test_what_a_boot_cannot_be(tmp_path: Path) -> None:
+    """Said before a kernel is looked for."""
+    kernels = ["--kernel", "a=none", "--kernel", "b=none"]
+    for words, told in (
+        (["--", "./w"], "--boot records no COMMAND: the boot is the workload"),
+        (["--ops", "5"], "--boot and --ops: a boot is one workload"),
+        (["--sweep", "n=1,2"], "--boot and --sweep"),
+        (["--vary-state", "2"], "--boot and --vary-state"),
+        (["--restore"], "--boot and --restore: a restored machine does not boot"),
+        (["--cpus", "2"], "--boot: guests that boot have one vCPU"),
+        (["--collector", "perf"], "--boot: only exact counts know a boot: leave perf out"),
+    ):
+        done = profdiff("record", "--boot", *kernels, *words, cwd=tmp_path, status=2)
+        assert told in error_line(done)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_architectures_are_refused() -> None:
+    """On arm64, the kernel itself also runs at addresses that are not its own."""
+    qemu = Qemu(Path("qemu"), "QEMU", ARM64)
+    with pytest.raises(InputError, match="--boot: arm64 guests are not supported"):
+        Exact().refuse([], {"boot": True}, qemu)
+
+
+@pytest.mark.guest
+def test_a_kernel_without_symbols(old_kernel: Path, tmp_path: Path) -> None:
+    """Nothing tells where its boot begins."""
+    image = old_kernel / "bzImage"
+    kernels = ["--kernel", f"a={image}", "--kernel", f"b={old_kernel}"]
+    done = profdiff("record", "--boot", *kernels, cwd=tmp_path, status=2)
+    assert "a has no debug ELF that says where start_kernel() is" in error_line(done)
+
+
+@pytest.fixture(scope="module")
+def recorded(old_kernel: Path) -> Path:
+    """One kernel, plain and as it tells its initcalls."""
+    need_program("qemu-system-x86_64", "qemu-system-x86")
+
+    def record(made: Path) -> None:
+        kernels = ["--kernel", f"plain={old_kernel}"]
+        kernels += ["--kernel", f"told={old_kernel},append=initcall_debug ignore_loglevel"]
+        profdiff("record", "--boot", "-o", made / "session", "--append", LIGHT, *kernels)
+
+    return whole_run.once("boot", record) / "session"
+
+
+@pytest.mark.guest
+def test_initcalls_are_those_that_the_kernel_tells(recorded: Path) -> None:
+    """The same ones, in the same order, whether it tells or not; and each boot is the same."""
+    session = Session.open(recorded)
+    plain, again, told, _ = sorted(session.manifest.runs, key=lambda run: run.id)
+    console = session.path(told.files["console"]).read_text(errors="replace")
+    # Devices have quirks, which are called, too: their lines name the device first.
+    called = re.findall(r"^\[[ .0-9]+\] calling +([\w.]+)\+0x\S+ @ 1\b", console, re.MULTILINE)
+    assert len(called) > 200
+    found = booted(session, told)
+    assert [initcall.name for initcall in found.initcalls] == called
+    assert set(called) <= set(re.findall(r"initcall ([\w.]+)\+0x\S+ returned", console))
+    first = booted(session, plain)
+    assert list(first.initcalls) == list(found.initcalls)
+    assert first == booted(session, again)
+
+
+@pytest.mark.guest
+def test_phases_sum_to_the_window(recorded: Path) -> None:
+    """Which is the kernel's alone, from start_kernel() on."""
+    session = Session.open(recorded)
+    for run in session.manifest.runs:
+        assert run.window
+        assert (run.window.kind, run.window.count) == ("boot", 1)
+        counts = Counts.load(session.path(run.files["counts"]))
+        assert counts.in_kernel.all()
+        assert booted(session, run).total == counts.count.sum()
+        assert run.instructions
+        assert run.instructions.user == 0
+        own = run.instructions.kernel + (run.instructions.beside or 0)
+        assert own == counts.count.sum()
+        assert counts.calls
+        assert counts.calls.refused == 0
+
+
+@pytest.mark.guest
+def test_what_is_shown_of_a_boot(recorded: Path) -> None:
+    document = json.loads(profdiff("report", recorded, "--json", "-").stdout)
+    initcalls, phases = tables(document, "initcalls")
+    (whole,) = rows(initcalls, "sums")
+    shown = rows(initcalls)
+    for label in ("plain", "told"):
+        assert sum(row["count"][label] for row in shown) == whole["count"][label]
+    assert {row["phase"] for row in rows(phases)} >= {"memory", "tracing", "initcalls: device"}
+    text = profdiff("report", recorded).stdout
+    assert "workload: boot (from start_kernel() to init)" in text
+    assert "reproduced bit for bit (2 runs)" in text
+    assert "record with --vary-boots" in text
+    assert "phases of the boot, instructions" in text
+    done = profdiff("check", recorded, "--fail-if", "initcalls:serial8250_init > +5%", status=1)
+    assert "fails: initcalls:serial8250_init" in done.stdout
