@@ -24,22 +24,22 @@ type Reference = (u64, u8, bool, u32, u32, u64, i64);
 /// Section, offset, size, name.
 type Variable = (u32, u64, u64, String);
 
-/// Architecture, names, references and variables of an object file.
+/// Architecture, names, references and variables.
+type References = (&'static str, Vec<String>, Vec<Reference>, Vec<Variable>);
+
+/// What the code of an object file refers to.
 #[pyfunction]
-pub(crate) fn elf_references(
-    py: Python<'_>,
-    path: PathBuf,
-) -> PyResult<(&'static str, Vec<String>, Vec<Reference>, Vec<Variable>)> {
+pub(crate) fn elf_references(py: Python<'_>, path: PathBuf) -> PyResult<References> {
     let found = py.detach(|| ks::elf_references(&path)).map_err(native)?;
     let told = |one: ks::Reference| {
-        let target = one.target.0;
-        let place = (one.field.0, one.width, one.relative);
+        let (field, target) = (one.field.0, one.target.0);
+        let (width, name, section) = (one.width, one.name, one.section);
         (
-            place.0,
-            place.1,
-            place.2,
-            one.name,
-            one.section,
+            field,
+            width,
+            one.relative,
+            name,
+            section,
             target,
             one.addend,
         )
