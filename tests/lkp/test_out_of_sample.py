@@ -49,8 +49,12 @@ def mails() -> dict[str, bytes]:
 
 
 def named(sample: str) -> list[dict[str, Any]]:
-    """The mails of a sample for which a kind was named when it was judged."""
-    return [one for one in JUDGED if one["sample"] == sample and one["then"] not in UNTOLD]
+    """The mails of a sample whose cause is sure, and for which a kind was named at that time."""
+    return [
+        one
+        for one in JUDGED
+        if one["sample"] == sample and not one["weak"] and one["then"] not in UNTOLD
+    ]
 
 
 def rate(sample: str) -> str:

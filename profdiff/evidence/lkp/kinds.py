@@ -97,8 +97,8 @@ class Rule(NamedTuple):
 
 
 def judged(facts: Sequence[Facts]) -> list[list[Judgement]]:
-    """Of each case of a report the likeliest kind first, then other kinds for which rows speak; at
-    least one each."""
+    """At least one for each case of a report: the likeliest kind first, then other kinds for which
+    rows speak."""
     own = [_judged(one, number) for number, one in enumerate(facts)]
     return [_informed(number, facts, own) for number in range(len(facts))]
 
