@@ -53,7 +53,7 @@ class Facts:
 
     @staticmethod
     def of(report: Report) -> "list[Facts]":
-        """Of each case."""
+        """One for each case."""
         threads = _THREADS.search(report.machine)
         return [
             Facts(case, Slowdown.of(case), int(threads[1]) or None if threads else None)
@@ -72,7 +72,7 @@ class Facts:
 
     @property
     def time(self) -> float | None:
-        """Of the slower kernel, as a multiple of the faster one's; None where it did not change."""
+        """The slower kernel's, as a multiple of the faster one's; None where it did not change."""
         time = self.slowdown.time
         if time is None or time.value == 1:
             return None
