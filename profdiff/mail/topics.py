@@ -26,15 +26,13 @@ from profdiff.reports.blame import DIGITS
 from profdiff.shapes import table as shapes
 from profdiff.shapes.selected import selected
 from profdiff.shapes.table import ABOUT, UNKNOWN, Cell, by_kernel, of_row, tabulate
-from profdiff.topics.events import sentences as events
+from profdiff.topics.events import shapes as events
 from profdiff.topics.inventory.lines import lines
 from profdiff.topics.inventory.measure import Inventory
 from profdiff.topics.inventory.prices import ALONE, PricedInventory
-from profdiff.topics.inventory.sentences import sentence
-from profdiff.topics.inventory.shapes import items
-from profdiff.topics.memory import sentences as memory_sentences
+from profdiff.topics.inventory.shapes import items, sentence
+from profdiff.topics.memory import shapes as allocated
 from profdiff.topics.memory.measure import Memory
-from profdiff.topics.memory.shapes import kept
 from profdiff.topics.programs import shapes as programs
 from profdiff.topics.registry import TOPICS
 from profdiff.topics.sharing import sentences as sharing
@@ -171,10 +169,10 @@ def memory_section(findings: Findings, label: str) -> Section:
     titles = "Slab caches that keep more or fewer bytes", "Orders of which more or fewer are kept"
     blocks = [
         block
-        for shape, title in zip(kept(memory), titles, strict=True)
+        for shape, title in zip(allocated.kept(memory), titles, strict=True)
         for block in changed(shape, label, title, _MAX_EVENTS, WIDTH)
     ]
-    words = memory_sentences.sentence(memory, label)
+    words = allocated.sentence(memory, label)
     return Section("", [*([Prose(words)] if words else []), *map(table, blocks)])
 
 

@@ -18,7 +18,7 @@ from support import IMPORTED, ROOT, SHARED, error_line, need_kernel, need_progra
 
 from profdiff.base import units
 from profdiff.views import lkp
-from profdiff.views.lkp_workload import CELLS, Workload, workload
+from profdiff.views.lkp_experiment import CELLS, Workload, workload
 
 LOCK = MAILS / "59faa4da7c.eml"
 

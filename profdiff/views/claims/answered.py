@@ -14,7 +14,7 @@ from profdiff.evidence.results import Result
 from profdiff.evidence.same_code import same_instructions
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.profile.comparison import Comparison
-from profdiff.topics.events.sentences import sentence
+from profdiff.topics.events.shapes import sentence
 from profdiff.views.claims import answers
 from profdiff.views.claims.answers import Answer
 from profdiff.views.claims.claim import headlines

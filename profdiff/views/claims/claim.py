@@ -18,7 +18,7 @@ from profdiff.evidence.statistics.samples import Sampled
 from profdiff.profile.comparison import Comparison
 from profdiff.session.bisection import CULPRIT, REVERT
 from profdiff.session.manifest import Kernel
-from profdiff.topics.events.sentences import sentence as changed_event
+from profdiff.topics.events.shapes import sentence as changed_event
 from profdiff.views.bisection import cited
 from profdiff.views.claims import answers
 from profdiff.views.claims.answers import subsystem
