@@ -185,7 +185,9 @@ def test_every_program_that_is_proposed_runs_and_ends(tmp_path: Path) -> None:
         done = subprocess.run(
             command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
         )
-        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        # stress-ng's 3 and 4: this kernel lacks what the stressor needs, such as uprobes.
+        fine = (0, 3, 4) if command[0] == "stress-ng" else (0,)
+        assert done.returncode in fine, (command, done.stdout, done.stderr)
 
 
 @pytest.mark.kernel

@@ -155,9 +155,9 @@ def test_what_is_not_bounded_leaves_nothing_out() -> None:
 def test_how_it_was_measured_never_goes() -> None:
     """Rows of tables go for it, and other remarks."""
     method = Section("method", [Notes([f"method {number}" for number in range(12)], stays=True)])
-    remarks = Section("remarks", [Notes([f"remark {number}" for number in range(30)])])
+    remarks = Section("remarks", [Notes([f"remark {number}" for number in range(50)])])
     table = Section("", [Table(["head"], [f"row {number}" for number in range(30)])])
     said = letter(table, remarks, method).render()
     assert [f"method {number}" in said for number in range(12)] == [True] * 12
-    assert "row 4" in said and "row 29" not in said and "remark 29" not in said
+    assert "row 4" in said and "row 29" not in said and "remark 49" not in said
     assert said.count("\n") <= LINES + 1
