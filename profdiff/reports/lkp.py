@@ -59,8 +59,8 @@ def render_text(document: LkpDocument, *, width: int) -> str:
 
 
 _FASTER = (
-    "The reported kernel is the faster one. What follows says what made the base slower: its rows "
-    "grow from the reported kernel to the base."
+    "The reported kernel is the faster one. What follows says what makes the base slower: read its "
+    "rows from the reported kernel to the base."
 )
 _LEGEND = (
     "All numbers are the mail's own. Time is the inverse of its rate; perf-stat's rows are of the "

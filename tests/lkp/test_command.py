@@ -173,6 +173,7 @@ def workloads(argv: bool) -> list[Workload]:
     return list({str(one): one for one in found if one and bool(one.argv) == argv}.values())
 
 
+@pytest.mark.slow
 def test_every_program_that_is_proposed_runs_and_ends(tmp_path: Path) -> None:
     """Here, as a guest would; a test of will-it-scale is a file that the user fetches."""
     programs = [one for one in workloads(argv=True) if not one.argv[0].startswith("./")]
