@@ -8,8 +8,15 @@ from profdiff.base.errors import InputError
 from profdiff.commands import complete
 from profdiff.commands.command import command
 from profdiff.commands.experiment.option_types import Compilers
-from profdiff.commands.output import ASCII, WIDTH, refuse_inputs, refuse_outputs, write_or_show
-from profdiff.commands.output_types import OUTPUT_FILE
+from profdiff.commands.output import (
+    ASCII,
+    CSV_ROWS,
+    JSON_ROWS,
+    WIDTH,
+    refuse_inputs,
+    refuse_outputs,
+    write_section,
+)
 from profdiff.reports.form import ReportOptions
 
 
@@ -34,18 +41,8 @@ from profdiff.reports.form import ReportOptions
     metavar="N",
     help="Show this loop of the base.  [default: the innermost, the longest of these]",
 )
-@click.option(
-    "--csv",
-    metavar="FILE",
-    type=OUTPUT_FILE,
-    help="Write all rows as CSV (-: standard output).",
-)
-@click.option(
-    "--json",
-    metavar="FILE",
-    type=OUTPUT_FILE,
-    help="Write all rows as JSON (-: standard output).",
-)
+@CSV_ROWS
+@JSON_ROWS
 @WIDTH
 @ASCII
 def codegen(
@@ -72,13 +69,10 @@ def codegen(
     file.  [default: git:.]
     """
     from profdiff.commands.codegen_files import compiled
-    from profdiff.forms import csv as csv_form
-    from profdiff.forms import json as json_form
     from profdiff.forms.text import render
     from profdiff.profile.code.file_code import FileCode
     from profdiff.topics.codegen import shapes
     from profdiff.topics.codegen.measure import compiled_function, compiled_functions, hot_loop
-    from profdiff.views.document import topic_document
 
     refuse_outputs({"csv": csv, "json": json})
     with compiled(wanted, kernels, compilers or [], cflags) as found:
@@ -92,11 +86,4 @@ def codegen(
         else:
             section = shapes.of_object(found.object, compiled_functions(files))
     options = ReportOptions(width=width, ascii_only=ascii_only)
-    write_or_show(
-        [
-            (csv, lambda: csv_form.tables(section.tables)),
-            (json, lambda: json_form.render(topic_document(section))),
-        ],
-        options,
-        lambda columns: render(section, width=columns),
-    )
+    write_section(section, csv, json, options, lambda columns: render(section, width=columns))

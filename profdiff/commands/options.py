@@ -17,8 +17,15 @@ from profdiff.base.terminal import printable, say, tell
 from profdiff.commands.experiment.file import ExperimentCommand, GivenSuite
 from profdiff.commands.experiment.options import experiment_options
 from profdiff.commands.experiment.request import TOGGLED
-from profdiff.commands.output import ASCII, TOP, WIDTH, refuse_outputs, write_or_show
-from profdiff.commands.output_types import OUTPUT_FILE
+from profdiff.commands.output import (
+    ASCII,
+    CSV_ROWS,
+    JSON_ROWS,
+    TOP,
+    WIDTH,
+    refuse_outputs,
+    write_section,
+)
 from profdiff.commands.plan import show_plan
 from profdiff.commands.record import record_experiment
 from profdiff.reports.form import ReportOptions
@@ -75,8 +82,8 @@ class OptionsCommand(ExperimentCommand):
 )
 @click.option("--dry-run", is_flag=True, help="Show what is built and recorded, and how long.")
 @TOP
-@click.option("--csv", metavar="FILE", type=OUTPUT_FILE, help="Write all rows as CSV.")
-@click.option("--json", metavar="FILE", type=OUTPUT_FILE, help="Write all rows as JSON.")
+@CSV_ROWS
+@JSON_ROWS
 @WIDTH
 @ASCII
 @partial(experiment_options, without=["--append"], hidden=["--kernel", "--series", "--compilers"])
@@ -145,22 +152,14 @@ def _show(folder: Path, options: ReportOptions, csv: str | None, json: str | Non
     """Write the table. Raises SessionError, InputError."""
     from profdiff.evidence.atlas import as_suite
     from profdiff.evidence.suite import SuiteResults
-    from profdiff.forms import csv as csv_form
-    from profdiff.forms import json as json_form
     from profdiff.forms.text import render
     from profdiff.shapes.selected import selected
     from profdiff.topics.options.shapes import section
-    from profdiff.views.document import topic_document
 
     found: Section = section(SuiteResults.gather(as_suite(folder)))
     rows = options.for_text("-").selection.top
-    write_or_show(
-        [
-            (csv, lambda: csv_form.tables(found.tables)),
-            (json, lambda: json_form.render(topic_document(found))),
-        ],
-        options,
-        lambda width: render(selected(found, rows), width=width),
+    write_section(
+        found, csv, json, options, lambda width: render(selected(found, rows), width=width)
     )
 
 

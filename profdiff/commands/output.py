@@ -27,6 +27,7 @@ from profdiff.topics.functions.selection import Selection
 
 if TYPE_CHECKING:
     from profdiff.evidence.findings import LazyFindings
+    from profdiff.shapes.table import Section
 
 
 # Options of every text.
@@ -90,6 +91,13 @@ _SELECTION = [
 ]
 
 
+# Of commands that show tables and record nothing.
+CSV_ROWS = click.option(
+    "--csv", metavar="FILE", type=OUTPUT_FILE, help="Write all rows as CSV (-: standard output)."
+)
+JSON_ROWS = click.option(
+    "--json", metavar="FILE", type=OUTPUT_FILE, help="Write all rows as JSON (-: standard output)."
+)
 # Forms of a session that say themselves what a reader must know.
 _PROSE = {"text", "html", "json"}
 
@@ -278,6 +286,29 @@ def write_or_show(
         write(target, data)
     if not made:
         write("-", text(options, "-", lambda _, width: show(width)))
+
+
+def write_section(
+    section: "Section",
+    csv: str | None,
+    json: str | None,
+    options: ReportOptions,
+    show: Callable[[int], str],
+) -> None:
+    """Write a section's tables where ``csv`` and ``json`` say, or else the text that ``show`` makes
+    of them. Raises InputError."""
+    from profdiff.forms import csv as csv_form
+    from profdiff.forms import json as json_form
+    from profdiff.views.document import topic_document
+
+    write_or_show(
+        [
+            (csv, lambda: csv_form.tables(section.tables)),
+            (json, lambda: json_form.render(topic_document(section))),
+        ],
+        options,
+        show,
+    )
 
 
 def _write_files(form: Form, target: str, files: Files) -> None:

@@ -7,8 +7,15 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.commands import complete
 from profdiff.commands.command import command
-from profdiff.commands.output import ASCII, WIDTH, refuse_inputs, refuse_outputs, write_or_show
-from profdiff.commands.output_types import OUTPUT_FILE
+from profdiff.commands.output import (
+    ASCII,
+    CSV_ROWS,
+    JSON_ROWS,
+    WIDTH,
+    refuse_inputs,
+    refuse_outputs,
+    write_section,
+)
 from profdiff.reports.form import ReportOptions
 
 
@@ -20,18 +27,8 @@ from profdiff.reports.form import ReportOptions
     required=True,
     shell_complete=complete.kernels,
 )
-@click.option(
-    "--csv",
-    metavar="FILE",
-    type=OUTPUT_FILE,
-    help="Write all rows as CSV (-: standard output).",
-)
-@click.option(
-    "--json",
-    metavar="FILE",
-    type=OUTPUT_FILE,
-    help="Write all rows as JSON (-: standard output).",
-)
+@CSV_ROWS
+@JSON_ROWS
 @click.option(
     "--fail-if",
     "texts",
@@ -67,12 +64,9 @@ def size(
     from profdiff.collectors.kernels.kinds.registry import parse_arguments
     from profdiff.commands.layout import debug_elf
     from profdiff.evidence.conditions.condition import Condition, exit_status
-    from profdiff.forms import csv as csv_form
-    from profdiff.forms import json as json_form
     from profdiff.forms.text import render
     from profdiff.topics.size.measure import KernelSizes
     from profdiff.topics.size.shapes import section
-    from profdiff.views.document import topic_document
     from profdiff.views.rows.judgements import told
 
     conditions = [Condition.parse(text) for text in texts]
@@ -92,11 +86,10 @@ def size(
     shown = section(sizes)
     judged = judge_rows(section(sizes, whole=True), list(files), conditions) if conditions else []
     options = ReportOptions(width=width, ascii_only=ascii_only)
-    write_or_show(
-        [
-            (csv, lambda: csv_form.tables(shown.tables)),
-            (json, lambda: json_form.render(topic_document(shown))),
-        ],
+    write_section(
+        shown,
+        csv,
+        json,
         options,
         lambda columns: told(judged) if judged else render(shown, width=columns),
     )

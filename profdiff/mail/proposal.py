@@ -25,11 +25,10 @@ def proposal(
     found = findings.manifest.bisection
     culprit = found.culprit.commit if found else ""
     files = _files(findings, kernel)
+    if repository is None:
+        command = shlex.join(maintainers.command(files))
+        return [f"whom to ask: in a tree of Linux, {command}"] if files else []
     try:
-        if repository is None:
-            return [
-                f"whom to ask: in a tree of Linux, {shlex.join(maintainers.command(files))}"
-            ] * (len(files) > 0)
         told = list(_contacts(repository, files, culprit))
     except InputError as error:
         return [f"whom to ask: not known: {error}"]

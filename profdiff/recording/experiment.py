@@ -62,16 +62,16 @@ class Answers:
 
 @dataclass(frozen=True)
 class RecordOptions:
-    """What the command line or an experiment file says. ``series``: the labels of the kernels that
-    may lack, because a commit of a series need not build. ``architectures``: those to record, none:
-    the one that the kernels are for. ``compilers``: programs that build the kernels, none: each
-    kernel's own. ``options``: the values of collectors' options; ``given``: the
-    names of those that the command line itself gave. ``sysroots``, ``cpu_models`` and ``qemu``: of
-    an architecture, ``[ARCH=]VALUE``. ``restore``: whether guests are restored or boot, None for as
-    the session has it, or else restored. ``repeat`` and ``twin_repeat``: runs of each cell, and of
-    the base's twin. ``repeats``: whether what changed is repeated in varied states by itself,
-    because nobody said in how many. ``sides``: by a kernel's label, the program that it runs;
-    ``toggled``: the labels of further kernels that may lack."""
+    """What the command line or an experiment file says. ``series`` and ``toggled``: the labels of
+    the kernels that may lack, because a commit of a series, or an option of the config, need not
+    build. ``architectures``: those to record, none: the one that the kernels are for.
+    ``compilers``: programs that build the kernels, none: each kernel's own. ``options``: the values
+    of collectors' options; ``given``: the names of those that the command line itself gave.
+    ``sysroots``, ``cpu_models`` and ``qemu``: of an architecture, ``[ARCH=]VALUE``. ``restore``:
+    whether guests are restored or boot, None for as the session has it, or else restored.
+    ``repeat`` and ``twin_repeat``: runs of each cell, and of the base's twin. ``repeats``: whether
+    what changed is repeated in varied states by itself, because nobody said in how many. ``sides``:
+    by a kernel's label, the program that it runs."""
 
     kernels: Sequence[KernelArgument]
     series: Set[str]
@@ -98,6 +98,10 @@ class RecordOptions:
     repeats: bool = True
     sides: Mapping[str, Side] = field(default_factory=dict)
     toggled: Set[str] = frozenset()
+
+    @property
+    def may_lack(self) -> Set[str]:
+        return self.series | self.toggled
 
 
 @dataclass(frozen=True)
@@ -171,8 +175,7 @@ class Experiment:
         equipment = replace(equipment, options=watched)
         located = built(kernels)
         if architecture and len(located) < 2 and not asked.twin_repeat:
-            what = "option" if asked.toggled else "commit of the series"
-            raise InputError(notes.too_few(kernels, what))
+            raise InputError(notes.too_few(kernels, toggled=bool(asked.toggled)))
         described = [
             plan.describe_hole(kernel)
             if isinstance(kernel, UnbuiltKernel)

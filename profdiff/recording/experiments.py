@@ -103,7 +103,7 @@ def _by_architecture(
     if not wanted:
         kernels, architecture = known.get(
             ("together", *asked_kernels(asked)),
-            partial(located.together, asked.kernels, asked.series | asked.toggled),
+            partial(located.together, asked.kernels, asked.may_lack),
         )
         equipment = Equipment.of(asked, architecture, known)
         one = Experiment.of(asked, folder, command, kernels, equipment, known)
@@ -112,7 +112,7 @@ def _by_architecture(
     equipped = [Equipment.of(asked, one, known) for one in wanted]
     found = known.get(
         ("for each", *wanted, *asked_kernels(asked)),
-        partial(located.for_each, asked.kernels, wanted, asked.series | asked.toggled),
+        partial(located.for_each, asked.kernels, wanted, asked.may_lack),
     )
     each = [
         Experiment.of(
@@ -136,7 +136,7 @@ def _by_compiler(
     located.check_compilers(wanted, architecture)
     found = known.get(
         ("under each", *wanted, *asked_kernels(asked)),
-        partial(located.under_each, arguments, asked.series | asked.toggled),
+        partial(located.under_each, arguments, asked.may_lack),
     )
     each = [
         Experiment.of(
@@ -167,7 +167,7 @@ def not_built(asked: RecordOptions) -> list[str]:
 
 def asked_kernels(asked: RecordOptions) -> tuple[KernelArgument | frozenset[str], ...]:
     """What was asked for of kernels, to find it again."""
-    return (frozenset(asked.series | asked.toggled), *asked.kernels)
+    return (frozenset(asked.may_lack), *asked.kernels)
 
 
 def _kind(asked: RecordOptions, folder: Path) -> PartKind:

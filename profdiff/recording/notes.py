@@ -56,8 +56,9 @@ def _bare(kernels: Sequence[m.Kernel]) -> str:
     )
 
 
-def too_few(kernels: Sequence[Located], what: str) -> str:
-    """Why nothing can be compared; ``what``: may lack."""
+def too_few(kernels: Sequence[Located], *, toggled: bool) -> str:
+    """Why nothing can be compared; ``toggled``: options may lack, else commits of a series."""
     if not (holes := [kernel for kernel in kernels if isinstance(kernel, UnbuiltKernel)]):
         return "give --kernel at least twice: the base and one to compare with it"
+    what = "option" if toggled else "commit of the series"
     return f"no {what} builds; the first, {holes[0].label}: {holes[0].reason}"

@@ -218,7 +218,7 @@ def _names(workload: SuiteWorkload, one: RecordOptions, known: Answers) -> list[
         if not guests:
             _, architecture = known.get(
                 ("together", *asked_kernels(one)),
-                lambda: located.together(one.kernels, one.series | one.toggled),
+                lambda: located.together(one.kernels, one.may_lack),
             )
             guests = architecture is not None
         words = copies.possible(one.command, one.sweep)

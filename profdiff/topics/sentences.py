@@ -21,3 +21,8 @@ def changed(label: str, base: str, what: str, ends: tuple[float, float], ops: in
     first, other = (units.count(end, per_op=True) if ops else units.count(int(end)) for end in ends)
     change = f" ({units.change(*ends)})" if ends[0] else ""
     return f"{label} has {other} {what}{' per op' if ops else ''} where {base} has {first}{change}"
+
+
+def more_rows(number: int) -> list[str]:
+    """What tells of rows that readers do not see; nothing where they see all."""
+    return [f"{number:,} more rows in --csv and --json."] if number > 0 else []

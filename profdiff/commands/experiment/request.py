@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -81,11 +82,9 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
     machine = ("memory", "append", "settle", "timeout")
     points = ("sweep", "zipped", "difference", "ops", "cpus", "copies")
     own = {option.name or "" for option in registry.options()}
-    guest, boot = m.Guest(**{name: options[name] for name in machine}), options["boot"]
-    if boot:
+    if options["boot"]:
         boots.refuse(options)
-        guest = m.replace(guest, settle=0)
-    return RecordOptions(
+    wanted = RecordOptions(
         kernels=kernels,
         series=series,
         architectures=options["architectures"] or [],
@@ -98,21 +97,40 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
         files=options["files"],
         no_files=options["no_files"],
         sysroots=options["sysroots"],
-        guest=guest,
-        restore=False if boot else options["restore"],
+        guest=m.Guest(**{name: options[name] for name in machine}),
+        restore=options["restore"],
         cpu_models=options["cpu_models"],
-        repeat=max(options["repeat"], 2) if boot else options["repeat"],
+        repeat=options["repeat"],
         twin_repeat=options["twin_repeat"],
-        verify=options["verify"] or (boot and not options["vary_boots"]),
+        verify=options["verify"],
         order=m.Order(
             seed=options["seed"],
             vary=options["vary_boots"],
             states=options["vary_state"] or 0,
         ),
-        observe=options["observe"] and not boot,
+        observe=options["observe"],
         qemu=options["qemu"],
-        command=boots.COMMAND if boot else options["command"],
-        repeats=options["vary_state"] is None and not boot,
+        command=options["command"],
+        repeats=options["vary_state"] is None,
         sides=sides,
         toggled=frozenset(context.meta.get(TOGGLED, ())),
+    )
+    return _of_boots(wanted) if options["boot"] else wanted
+
+
+def _of_boots(wanted: RecordOptions) -> RecordOptions:
+    """The same of boots: guests boot for each run, at least twice, and what follows the boot is
+    neither waited for nor observed. Boots that nobody varies must be equal."""
+    from profdiff.recording import boots
+    from profdiff.session import manifest as m
+
+    return replace(
+        wanted,
+        command=boots.COMMAND,
+        guest=m.replace(wanted.guest, settle=0),
+        restore=False,
+        repeat=max(wanted.repeat, 2),
+        verify=wanted.verify or not wanted.order.vary,
+        observe=False,
+        repeats=False,
     )

@@ -18,6 +18,7 @@ from profdiff.shapes.table import (
     tabulate,
 )
 from profdiff.topics.codegen.measure import CompiledFunction, HotLoop, Sameness, sameness
+from profdiff.topics.sentences import more_rows
 from profdiff.topics.size.measure import rows
 
 # The most rows of a table that readers see.
@@ -92,7 +93,6 @@ def of_object(name: str, functions: Mapping[str, Mapping[str, FileFunction]]) ->
         *(of_kernel(label, "code", "word", word, title="code") for label in labels[1:]),
         of_row("function", "name", lambda row: row.name),
     ]
-    more = len(unlike) - MAX_ROWS
     table = tabulate(
         columns,
         name="functions",
@@ -102,7 +102,7 @@ def of_object(name: str, functions: Mapping[str, Mapping[str, FileFunction]]) ->
         rows=unlike[:MAX_ROWS],
         hidden=[*unlike[MAX_ROWS:], *alike],
         by_kernel=False,
-        notes=[f"{more:,} more rows in --csv and --json."] if more > 0 else [],
+        notes=more_rows(len(unlike) - MAX_ROWS),
     )
     sentences = []
     for at, label in enumerate(labels[1:]):
@@ -280,7 +280,6 @@ def _listing(
     ]
     shown = [] if hidden else list(pairs[:MAX_CODE])
     rest = pairs if hidden else pairs[MAX_CODE:]
-    more = f"{len(rest):,} more rows in --csv and --json."
     return tabulate(
         columns,
         name=name,
@@ -290,7 +289,7 @@ def _listing(
         rows=shown,
         hidden=list(rest),
         by_kernel=False,
-        notes=[more] if shown and len(rest) else [],
+        notes=more_rows(len(rest)) if shown else [],
         legend=[
             Note("same: the same instruction", "same"),
             Note("like: other registers, or another place that a jump leads to", "like"),

@@ -21,7 +21,7 @@ from profdiff.shapes.table import (
     tabulate,
 )
 from profdiff.topics.initcalls.measure import PHASES, Booted, Initcall, booted
-from profdiff.topics.sentences import changed, told_kernels
+from profdiff.topics.sentences import changed, more_rows, told_kernels
 
 # The most rows that readers see.
 MAX_ROWS = 20
@@ -180,8 +180,7 @@ def _table(labels: list[str], name: str, title: str, rows: list[_Row]) -> Table:
             ),
             of_row("module", "detail", lambda row: row.initcall.module),
         ]
-        more = [f"{len(hidden):,} more rows in --csv and --json."] if hidden else []
-        notes = [*more, _INITCALLS]
+        notes = [*more_rows(len(hidden)), _INITCALLS]
     return tabulate(
         columns,
         name=name,

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from profdiff.base import units
 from profdiff.shapes.table import Cell, Section, Table, by_figure, of_row, tabulate
+from profdiff.topics.sentences import more_rows
 from profdiff.topics.size.measure import KernelSizes, Row, changed_inlining, rows
 
 # The most rows of a table that readers see.
@@ -62,8 +63,6 @@ def section(kernels: Mapping[str, KernelSizes], *, whole: bool = False) -> Secti
 def _table(
     labels: list[str], name: str, names: Sequence[str], found: Sequence[Row], notes: Sequence[str]
 ) -> Table:
-    more = len(found) - MAX_ROWS
-    hidden = [f"{more:,} more rows in --csv and --json."] if more > 0 else []
     columns = by_figure(
         labels, "size", lambda row, label: row.sizes[labels.index(label)], "delta", "change"
     )
@@ -77,7 +76,7 @@ def _table(
         rows=found[:MAX_ROWS],
         hidden=found[MAX_ROWS:],
         by_kernel=False,
-        notes=[*hidden, *notes],
+        notes=[*more_rows(len(found) - MAX_ROWS), *notes],
     )
 
 
