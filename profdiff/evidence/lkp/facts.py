@@ -24,6 +24,36 @@ _IDLE = (
 )
 _EXECUTING = tuple(f"mpstat.cpu.all.{kind}%" for kind in ("sys", "usr", "soft", "irq"))
 _TASKS = re.compile(r"(\d{1,9})(%?)t?")
+_HALF = 0.5
+# Below so many processors a test waits for most of the time.
+ONE = 0.5
+# Points of the profile by which what waits must cost more, and other functions.
+_POINTS, MOVED_POINTS = 5, 3
+# From what share of the cycles on a kernel it executes a function, rather than has it inlined.
+_EXECUTED = 0.5
+# From what part of the growth of an op's cycles waiters make it.
+_LARGE = 0.35
+# Locks that are held briefly, by who is not off its processor: who waits for one says what is slow.
+_SPINNERS = re.compile(
+    r"(?:native_|pv_|__pv_|__cna_)?queued_(?:spin|read|write)_lock_slowpath|mcs_spin\w*|spin_wait\w*"
+)
+# Those that are held over other work, or over waiting for a disk: who waits does not say which.
+_SLEEPERS = re.compile(
+    r"osq_lock|rwsem_\w*(?:slowpath|spin\w*)|mutex_spin_on_owner|__mutex_lock(?:\.\w+)*|rt_mutex_\w*|"
+    r"rtlock_\w*"
+)
+_WAITERS = re.compile(f"{_SPINNERS.pattern}|{_SLEEPERS.pattern}")
+# What does little else than one atomic instruction on a word that many share.
+_ATOMICS = re.compile(
+    r"page_counter_\w+|propagate_protected_usage|__sk_mem_\w+_allocated|lockref_\w+|(?:inc|dec)_rlimit_\w*ucounts|"
+    r"_raw_(?:read|write)_lock\w*|(?:down|up)_(?:read|write)(?:_trylock|_killable)?"
+)
+_IPIS = re.compile(
+    r"(?:__)?(?:flush_)?smp_call_function\w*|generic_smp_call_function\w*|llist_add_batch|"
+    r"llist_reverse_order|(?:native_|__)?flush_tlb_\w+|\w*send_IPI\w*|(?:a?sm_)?(?:__)?sysvec_call_"
+    r"function\w*|sysvec_reschedule_ipi|on_each_cpu_cond_mask"
+)
+_IDLING = re.compile(r"intel_idle\w*|poll_idle|acpi_\w*halt\w*|mwait_idle\w*|cpuidle\w*|io_idle\w*")
 
 
 class Profile(NamedTuple):
@@ -190,10 +220,91 @@ class Facts:
     def part(self) -> float | None:
         """The part of the machine that the job uses on the faster kernel, at most; None where the
         mail does not tell."""
-        told, used = self.case.table.parameters, self.of_the_job
+        used, told = self.of_the_job, self._told_tasks
         if used is not None and self.threads:
             return used.before / self.threads
-        tasks = _TASKS.fullmatch(told.get("nr_task") or told.get("nr_threads") or "")
-        if tasks and tasks[2]:
-            return int(tasks[1]) / 100
-        return int(tasks[1]) / self.threads if tasks and self.threads else None
+        if told and told[2]:
+            return int(told[1]) / 100
+        return int(told[1]) / self.threads if told and self.threads else None
+
+    @property
+    def _told_tasks(self) -> re.Match[str] | None:
+        told = self.case.table.parameters
+        return _TASKS.fullmatch(told.get("nr_task") or told.get("nr_threads") or "")
+
+    @property
+    def tasks(self) -> float | None:
+        """How many the test runs beside each other; None where the mail does not tell."""
+        told = self._told_tasks
+        if told and told[2]:
+            return int(told[1]) / 100 * self.threads if self.threads else None
+        return int(told[1]) if told else None
+
+    @property
+    def atomics(self) -> Profile:
+        # What a call of such a function waits for is in its callers' and children's rows.
+        return self.profile(_ATOMICS, "self")
+
+    @property
+    def ipis(self) -> Profile:
+        return self.profile(_IPIS)
+
+    @property
+    def contended(self) -> list[Row]:
+        """The rows of waiters and of atomics, what costs more first, where they are a large part of
+        what an op costs more. Of the two, one that fell is not added."""
+        grown = [one for one in (self.profile(_WAITERS), self.atomics) if one.grew > 0]
+        most, whole = math.fsum(one.grew for one in grown), 100 * (self.cycles - 1)
+        used, parts = self.of_the_job, self.slowdown.parts
+        # What a machine does while the test uses none of its processors is not the test's.
+        alone = used is not None and max(used[:2]) < ONE
+        # Spinning executes instructions, and where none are told, what else grew is not known.
+        least = _HALF if parts is None or parts.instructions > _HALF else _LARGE
+        if most < _POINTS or whole <= 0 or most < least * whole or alone:
+            return []
+        return [row for one in sorted(grown, key=lambda one: -one.grew) for row in one.rows]
+
+    @property
+    def held(self) -> bool:
+        """Whether what waits more waits mostly for mutexes and semaphores."""
+        brief = max(0, self.profile(_SPINNERS).grew) + max(0, self.atomics.grew)
+        return bool(self.contended) and self.profile(_SLEEPERS).grew > brief
+
+    def _executing(self) -> Iterator[Row]:
+        """Of functions that neither wait nor idle."""
+        for row, function in self.own():
+            if not (_IDLING.fullmatch(function) or _WAITERS.fullmatch(function)):
+                yield row
+
+    @property
+    def appeared(self) -> list[Row]:
+        """Functions that the faster kernel hardly executes."""
+        return [
+            row
+            for row in self._executing()
+            if self.sides(row)[0] < _EXECUTED <= self.sides(row)[1] and self.sure(row)
+        ]
+
+    @property
+    def vanished(self) -> list[Row]:
+        """Functions that the slower kernel hardly executes."""
+        return [
+            row for row in self._executing() if self.sides(row)[1] < _EXECUTED <= self.sides(row)[0]
+        ]
+
+    @property
+    def costlier(self) -> list[Row]:
+        """Functions that both kernels execute and whose own cost grew, unless it is what a function
+        had that vanished: it was inlined there."""
+        own = [*self._executing()]
+        gone = math.fsum(self.sides(row)[0] for row in own if not self.sides(row)[1])
+        rows = [
+            row
+            for row in own
+            if min(self.sides(row)) >= _EXECUTED
+            and self.cost(row) >= MOVED_POINTS
+            and self.sure(row)
+        ]
+        if math.fsum(map(self.cost, rows)) - gone < MOVED_POINTS:
+            return []
+        return sorted(rows, key=lambda row: -self.cost(row))
