@@ -3,7 +3,7 @@ and of the slower kernel."""
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,6 +25,19 @@ _IDLE = (
 _EXECUTING = tuple(f"mpstat.cpu.all.{kind}%" for kind in ("sys", "usr", "soft", "irq"))
 _TASKS = re.compile(r"(\d{1,9})(%?)t?")
 _HALF = 0.5
+# Points by which time spent waiting for disks must grow, and as a part of what it was.
+_IO_POINTS, _IO_ROSE = 1, 1.25
+_IO = ("mpstat.cpu.all.iowait%", "iostat.cpu.iowait", "vmstat.cpu.wa")
+# A rate that should fall with the operations, and rose by so much; and, a second on each busy
+# processor, from where it counts.
+_ROSE = 1.1
+_RATES = {
+    "vmstat.system.cs": 1000,
+    "vmstat.system.in": 2000,
+    "perf-stat.ps.context-switches": 1000,
+}
+# Cycles a second of a slow processor.
+_HERTZ = 2e9
 # Below so many processors a test waits for most of the time.
 ONE = 0.5
 # Points of the profile by which what waits must cost more, and other functions.
@@ -192,9 +205,26 @@ class Facts:
             if row.metric.endswith(_OF_THE_JOB):
                 before, after = self.sides(row)
                 return Processors(before / 100, after / 100, [row])
-        if (busy := self._busy) is None or self.threads is None:
-            return None
+        busy = self._busy
+        if busy is None or self.threads is None:
+            every = self._executing_all
+            return every if every and max(every[:2]) < 1 else None
         return Processors(busy.before * self.threads, busy.after * self.threads, busy.rows)
+
+    @property
+    def _executing_all(self) -> Processors | None:
+        """Processors that all cycles of the machine keep busy at most, the job's and others'."""
+        for kind in ("overall", "i"):
+            for name, power in (("cpi", 1), ("ipc", -1)):
+                each = [*self.rows("perf-stat.ps.instructions", "perf-stat.i.instructions")][:1]
+                each += self.rows(f"perf-stat.{kind}.{name}")
+                if len(each) > 1 and min(map(min, map(self.sides, each))) > 0:
+                    rate, cost = map(self.sides, each)
+                    before, after = (
+                        one * cycles**power / _HERTZ for one, cycles in zip(rate, cost, strict=True)
+                    )
+                    return Processors(before, after, each)
+        return None
 
     @property
     def _busy(self) -> Processors | None:
@@ -225,7 +255,10 @@ class Facts:
             return used.before / self.threads
         if told and told[2]:
             return int(told[1]) / 100
-        return int(told[1]) / self.threads if told and self.threads else None
+        if told and self.threads:
+            return int(told[1]) / self.threads
+        every = self._executing_all
+        return every.before / self.threads if every and self.threads else None
 
     @property
     def _told_tasks(self) -> re.Match[str] | None:
@@ -256,8 +289,8 @@ class Facts:
         grown = [one for one in (self.profile(_WAITERS), self.atomics) if one.grew > 0]
         most, whole = math.fsum(one.grew for one in grown), 100 * (self.cycles - 1)
         used, parts = self.of_the_job, self.slowdown.parts
-        # What a machine does while the test uses none of its processors is not the test's.
-        alone = used is not None and max(used[:2]) < ONE
+        # Who uses less than a processor contends with nobody: others do, for something else.
+        alone = used is not None and max(used[:2]) < 1
         # Spinning executes instructions, and where none are told, what else grew is not known.
         least = _HALF if parts is None or parts.instructions > _HALF else _LARGE
         if most < _POINTS or whole <= 0 or most < least * whole or alone:
@@ -308,3 +341,42 @@ class Facts:
         if math.fsum(map(self.cost, rows)) - gone < MOVED_POINTS:
             return []
         return sorted(rows, key=lambda row: -self.cost(row))
+
+    @property
+    def disk(self) -> Sequence[Row]:
+        return [
+            row
+            for row in self.rows(*_IO)
+            if self.grew(row) >= _IO_POINTS and self.times(row) >= _IO_ROSE and self.sure(row)
+        ]
+
+    @property
+    def dear(self) -> Sequence[Row]:
+        """The rows of cycles per instruction, where they are more than half of the change."""
+        parts, cpi = self.slowdown.parts, self.slowdown.cpi
+        if parts is None or parts.cost is None or parts.cost <= _HALF or cpi is None:
+            return []
+        return cpi.rows
+
+    @property
+    def of_ops(self) -> list[Row]:
+        """The rows of instructions per op, and the workload's own."""
+        slow = self.slowdown
+        rows = [
+            *(slow.instructions.rows if slow.instructions else []),
+            *([slow.row] if slow.row else []),
+        ]
+        return list({row.metric: row for row in rows}.values())
+
+    @property
+    def switching(self) -> Sequence[Row]:
+        """Where tasks switch often on busy processors: a few a second cost nothing, and interrupts
+        are ticks of the clock first."""
+        used = self.of_the_job
+        busy = max(used.after, ONE) if used else self.threads
+        return [
+            row
+            for name, least in _RATES.items()
+            for row in self.rows(name)
+            if busy and self.times(row) >= _ROSE and self.sides(row)[1] >= least * busy
+        ]

@@ -22,14 +22,12 @@ _HALF = 0.5
 _ANOTHER, _OTHER_TEST = 3, 100
 # Points by which interprocessor interrupts must cost more.
 _IPI_POINTS = 3
-# Points by which time spent waiting for disks must grow, and as a part of what it was.
-_IO_POINTS, _IO_ROSE = 1, 1.25
 # From what change of the processors that a job keeps busy its tasks are said to wait.
 _FEWER = 1.03
 # How many more instructions than time has an op, if those of a small part of the machine count.
 _SURE, _LEAST = 1.25, 0.02
-# A rate that should fall with the operations, and rose by so much.
-_ROSE, _HITM = 1.1, 1.1
+# Misses that rose by so much.
+_HITM = 1.1
 # The largest change that the layout of code makes; by how much misses of code's own caches rise.
 _LAYOUT, _MISSED = 1.1, 1.1
 # A lock that takes so much of the profile on both kernels, and moves by no more.
@@ -39,15 +37,8 @@ _SATURATED, _STEADY = 75, 1.5
 _FEW = 0.25
 _SHOWN = 4
 # What tells nothing.
-_UNTOLD = ("mixed", "unknown")
+UNTOLD = ("mixed", "unknown")
 
-_IO = ("mpstat.cpu.all.iowait%", "iostat.cpu.iowait", "vmstat.cpu.wa")
-# A second, on each busy processor, from where they count.
-_RATES = {
-    "vmstat.system.cs": 1000,
-    "vmstat.system.in": 2000,
-    "perf-stat.ps.context-switches": 1000,
-}
 _MOVED = (
     "perf-c2c.HITM.total",
     "perf-c2c.HITM.remote",
@@ -132,11 +123,11 @@ def _informed(
         for other, one in enumerate(facts)
         if other != number and one.kernels == facts[number].kernels
     ]
-    told = [judgement for _, judgement in others if judgement.kind not in _UNTOLD]
+    told = [judgement for _, judgement in others if judgement.kind not in UNTOLD]
     locks = [one for one in told if one.kind == "lock"][:1]
     if locks and not facts[number].profiled and not found[0].firm:
-        return [*locks, *(one for one in found if one.kind not in ("lock", *_UNTOLD))]
-    if found[0].kind not in _UNTOLD:
+        return [*locks, *(one for one in found if one.kind not in ("lock", *UNTOLD))]
+    if found[0].kind not in UNTOLD:
         return found
     same = [
         judgement
@@ -144,7 +135,7 @@ def _informed(
         if judgement.kind == "instructions" and _agrees(facts[number], one)
     ]
     if same and len({one.kind for one in told}) == 1:
-        return [same[0], *(one for one in found if one.kind not in ("instructions", *_UNTOLD))]
+        return [same[0], *(one for one in found if one.kind not in ("instructions", *UNTOLD))]
     kinds = {one.kind for one in found}
     more = {one.kind: one for one in reversed(told) if one.kind not in kinds}
     if len(found) == 1 and more:
@@ -167,7 +158,7 @@ def _unknown(facts: Facts, number: int) -> Judgement:
         if costlier := facts.costlier:
             why = "these functions cost more, and no row tells why"
             return Judgement("unknown", why, costlier[:_SHOWN], number)
-        if cpi := _dear(facts):
+        if cpi := facts.dear:
             return Judgement(
                 "unknown",
                 "each instruction takes longer, and no row tells why: cache lines, branches and "
@@ -176,14 +167,6 @@ def _unknown(facts: Facts, number: int) -> Judgement:
                 number,
             )
     return Judgement("unknown", "no row tells", [], number)
-
-
-def _disk(facts: Facts) -> Sequence[Row]:
-    return [
-        row
-        for row in facts.rows(*_IO)
-        if facts.grew(row) >= _IO_POINTS and facts.times(row) >= _IO_ROSE and facts.sure(row)
-    ]
 
 
 def _locks(facts: Facts) -> Sequence[Row]:
@@ -231,17 +214,7 @@ def _another(facts: Facts) -> Sequence[Row]:
         return []
     # The end of the interval that is nearer to no change.
     sure = max(ratio.value, 1 / ratio.value) / (1 + ratio.spread)
-    return _of_ops(facts) if sure >= _ANOTHER else []
-
-
-def _of_ops(facts: Facts) -> list[Row]:
-    """The rows of instructions per op, and the workload's own."""
-    slow = facts.slowdown
-    rows = [
-        *(slow.instructions.rows if slow.instructions else []),
-        *([slow.row] if slow.row else []),
-    ]
-    return list({row.metric: row for row in rows}.values())
+    return facts.of_ops if sure >= _ANOTHER else []
 
 
 def _rest(facts: Facts) -> Sequence[Row]:
@@ -268,33 +241,12 @@ def _more(facts: Facts) -> Sequence[Row]:
         return []
     if used is not None and used < SMALL and (parts.instructions < _SURE or used < _LEAST):
         return []
-    return [] if facts.contended else _of_ops(facts)
+    return [] if facts.contended else facts.of_ops
 
 
 def _ipis(facts: Facts) -> Sequence[Row]:
     ipis = facts.ipis
     return ipis.rows if ipis.grew >= _IPI_POINTS else []
-
-
-def _switches(facts: Facts) -> Sequence[Row]:
-    """Where tasks switch often on the processors that are busy: a few a second cost nothing, and
-    interrupts are ticks of the clock first."""
-    used = facts.of_the_job
-    busy = max(used.after, ONE) if used else facts.threads
-    return [
-        row
-        for name, least in _RATES.items()
-        for row in facts.rows(name)
-        if busy and facts.times(row) >= _ROSE and facts.sides(row)[1] >= least * busy
-    ]
-
-
-def _dear(facts: Facts) -> Sequence[Row]:
-    """The rows of cycles per instruction, where they are more than half of the change."""
-    parts, cpi = facts.slowdown.parts, facts.slowdown.cpi
-    if parts is None or parts.cost is None or parts.cost <= _HALF or cpi is None:
-        return []
-    return cpi.rows
 
 
 def _lines(facts: Facts) -> Sequence[Row]:
@@ -321,14 +273,14 @@ def _others(facts: Facts) -> Sequence[Row]:
 
 def _misses(facts: Facts) -> Sequence[Row]:
     moved = [row for row in facts.rows(*_MOVED) if facts.times(row) >= _HITM]
-    cpi, costlier = _dear(facts), facts.costlier
+    cpi, costlier = facts.dear, facts.costlier
     shared = [row for row in costlier if row in facts.atomics.rows]
     rest = [row for row in costlier if row not in shared]
     return [*moved, *shared, *rest, *cpi] if cpi and (moved or shared) else []
 
 
 def _layout(facts: Facts) -> Sequence[Row]:
-    cpi, time = _dear(facts), facts.time
+    cpi, time = facts.dear, facts.time
     missed = [
         row
         for row in facts.case.table.rows.values()
@@ -342,7 +294,7 @@ RULES: Sequence[Rule] = (
         "waiting",
         "processors wait for disks more: an op takes longer because it waits, whatever they "
         "execute meanwhile",
-        _disk,
+        lambda facts: facts.disk,
         firm=True,
     ),
     Rule(
@@ -392,7 +344,11 @@ RULES: Sequence[Rule] = (
         _others,
     ),
     Rule("waiting", "the work of interprocessor interrupts grew", _ipis),
-    Rule("waiting", "context switches or interrupts a second rose while ops fell", _switches),
+    Rule(
+        "waiting",
+        "context switches or interrupts a second rose while ops fell",
+        lambda facts: facts.switching,
+    ),
     Rule(
         "lines",
         "instructions take longer, and processors miss their caches or take lines from each other "
