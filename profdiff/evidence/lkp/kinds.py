@@ -210,7 +210,8 @@ def _waits(facts: Facts) -> Sequence[Row]:
 
 def _another(facts: Facts) -> Sequence[Row]:
     ratio = facts.slowdown.instructions
-    if ratio is None:
+    if ratio is None or facts.contended:
+        # Who spins executes many, too.
         return []
     # The end of the interval that is nearer to no change.
     sure = max(ratio.value, 1 / ratio.value) / (1 + ratio.spread)
