@@ -149,8 +149,9 @@ def config(findings: Findings, kernel: str, *, named: bool = True) -> Section:
         for one in relevant[:_OPTIONS]
     ]
     each = f": {', '.join(told)}" if told and named else "."
-    text = f"{len(pairs):,} config options differ ({base} -> {kernel}); {len(relevant):,} can matter"
-    return Section("", [_notes([f"{text}{each}"])] if pairs else [])
+    text = f"{len(pairs):,} config options differ ({base} -> {kernel})"
+    line = f"{text}; {len(relevant):,} can matter{each}"
+    return Section("", [_notes([line])] if pairs else [])
 
 
 def _notes(lines: Sequence[str]) -> Notes:
