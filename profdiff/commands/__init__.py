@@ -24,6 +24,7 @@ COMMANDS = {
     "layout": Command("layout:layout", "Show which fields of types moved to another cache line."),
     "size": Command("size:size", "Show how many bytes sections, functions and types take."),
     "codegen": Command("codegen:codegen", "Show what compilers make of a function."),
+    "impact": Command("impact:impact", "Show what a change adds to a real program."),
     "check": Command("check:check", "Check conditions on the changes in a session."),
     "blame": Command("blame:blame", "Show which commits a delta's instructions belong to."),
     "bisect": Command("bisect:bisect", "Find the commit that made COMMAND slower."),

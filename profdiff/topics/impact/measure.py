@@ -1,0 +1,330 @@
+"""What cells of a suite tell of the system calls that a program makes.
+
+A cell whose op makes one call tells what that costs. Of one whose op makes several, what other
+cells tell of all but one of them is taken off; where more than one are left, they are a group, as
+``openat`` and ``close`` are, and count as often as the program makes each of them."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from itertools import groupby
+from typing import NamedTuple
+
+import msgspec
+
+from profdiff.base.errors import InputError
+from profdiff.evidence.difference import Difference
+from profdiff.evidence.statistics.rule import Verdict
+from profdiff.evidence.suite import SuiteResults
+from profdiff.evidence.suite_cells import CellChange, SuiteCell
+from profdiff.session.session import Session
+from profdiff.topics.impact.traces import SIZED, Trace, calls_of
+
+Names = tuple[str, ...]
+# Below so many ops, nobody can tell them from what a program calls before and after them.
+_LEAST_OPS = 8
+_UNITS = {"": 0, "k": 10, "m": 20, "g": 30}
+
+
+class _Table(msgspec.Struct):
+    """``calls.json``: names by x86-64's numbers, and the calls of an op of each cell."""
+
+    numbers: dict[str, str]
+    cells: dict[str, "_Known"]
+
+
+class _Known(msgspec.Struct):
+    calls: dict[str, int]
+    fail: list[str] = []
+
+
+class Cost(NamedTuple):
+    """Instructions of a call by label, and the ends of the difference to the base of the others.
+    ``unsure``: by label, whether its change may be chance, or depends on state."""
+
+    values: Mapping[str, float]
+    ends: Mapping[str, tuple[float, float]]
+    unsure: Mapping[str, bool]
+
+    def less(self, others: "Cost", times: int) -> "Cost":
+        """Without so many of another call."""
+        return Cost(
+            {label: value - times * others.values[label] for label, value in self.values.items()},
+            {
+                label: (low - times * others.ends[label][1], high - times * others.ends[label][0])
+                for label, (low, high) in self.ends.items()
+            },
+            {label: unsure or others.unsure[label] for label, unsure in self.unsure.items()},
+        )
+
+    def divided(self, by: int) -> "Cost":
+        """Of one of so many calls."""
+        return Cost(
+            {label: value / by for label, value in self.values.items()},
+            {label: (low / by, high / by) for label, (low, high) in self.ends.items()},
+            self.unsure,
+        )
+
+
+class Priced(NamedTuple):
+    """What a cell tells of a call, or of a group of them. ``bits``: of the size that it has, None
+    if it has none; ``fails``: whether the call does."""
+
+    cell: str
+    bits: int | None
+    fails: bool
+    cost: Cost
+
+
+class Row(NamedTuple):
+    """Calls of a program that one cell stands for, so many of each name. ``cells``: how many have
+    as much in common with them; ``near``: what they do not have."""
+
+    names: Names
+    cell: str
+    cells: int
+    times: int
+    cost: Cost
+    near: str
+
+    @property
+    def calls(self) -> int:
+        """How many system calls these are."""
+        return self.times * len(self.names)
+
+    def difference(self, label: str, base: str, seconds: float) -> Difference:
+        """That of all of them, in a second or in so many."""
+        low, high = (self.times * end / seconds for end in self.cost.ends[label])
+        delta = self.times * (self.cost.values[label] - self.cost.values[base]) / seconds
+        straddles = low <= 0 <= high and low != high
+        verdict = Verdict.EXACT if low == high else Verdict.CHANGED
+        if straddles or self.cost.unsure[label]:
+            verdict = Verdict.UNSURE
+        return Difference(delta, low, high, verdict)
+
+
+class Impact(msgspec.Struct, frozen=True):
+    """``rows``: the calls that have a cell; ``others``: how many others there are, by name."""
+
+    trace: Trace
+    labels: Sequence[str]
+    rows: Sequence[Row]
+    others: Mapping[str, int]
+
+    @property
+    def calls(self) -> int:
+        """All system calls of the program."""
+        return self.trace.counts.total()
+
+    @property
+    def covered(self) -> int:
+        """Those that have a cell."""
+        return sum(row.calls for row in self.rows)
+
+    @staticmethod
+    def of(results: SuiteResults, trace: Trace) -> "Impact":
+        """Raises InputError for cells that are not of instructions, or of several parts."""
+        metric = results.metric
+        if metric is None or metric.name != "instructions":
+            raise InputError(
+                f"{results.suite.folder} has no instructions: record it with --collector exact"
+            )
+        parts = sorted({cell.part for cell in results.cells})
+        if len(parts) > 1:
+            raise InputError(
+                f"{results.suite.folder} has {' and '.join(parts)}: choose with --only "
+                f"'*@{parts[0]}'"
+            )
+        return _Matching(results, trace).impact()
+
+
+def numbers() -> dict[str, str]:
+    """The names of system calls by x86-64's numbers."""
+    return _table().numbers
+
+
+def _table() -> _Table:
+    text = (resources.files("profdiff.suites") / "calls.json").read_bytes()
+    return msgspec.json.decode(text, type=_Table)
+
+
+class _Matching:
+    def __init__(self, results: SuiteResults, trace: Trace) -> None:
+        self._trace, self._labels = trace, results.labels
+        self._known = _table().cells
+        self._left = Counter(trace.counts)
+        self._rows: list[Row] = []
+        every = [(cell, self._calls(cell)) for cell in results.cells if self._compared(cell)]
+        self._costs: dict[str, list[Priced]] = defaultdict(list)
+        several = []
+        for cell, known in every:
+            if len(known.calls) == 1:
+                ((name, times),) = known.calls.items()
+                self._add(cell, name, name in known.fail, self._cost(cell).divided(times))
+            elif known.calls:
+                several.append((cell, known.calls))
+        self._groups: dict[Names, list[Priced]] = defaultdict(list)
+        alone = {name: self._typical(name) for name in self._costs}
+        for cell, calls in several:
+            self._take_apart(cell, calls, alone)
+
+    def impact(self) -> Impact:
+        """The rows, those that add most first."""
+        self._match(same=True)
+        self._match_groups()
+        self._match(same=False)
+        base, last = self._labels[0], self._labels[-1]
+        self._rows.sort(key=lambda row: -abs(row.difference(last, base, 1).delta))
+        others = Counter[str]()
+        for call, number in self._left.items():
+            others[call.name] += number
+        left = {name: number for name, number in others.most_common() if number}
+        return Impact(self._trace, self._labels, self._rows, left)
+
+    def _compared(self, cell: SuiteCell) -> bool:
+        return cell.per_op and all(label in cell.values for label in self._labels)
+
+    def _calls(self, cell: SuiteCell) -> _Known:
+        """Those of an op: of a cell of the suites that come along as they are listed, of others as
+        they were observed."""
+        values = ",".join(cell.setting.parameters.values())
+        known = self._known.get(f"{cell.workload.name}/{values}" if values else cell.workload.name)
+        session = Session.open(cell.folder)
+        point, ops = cell.setting.point, cell.setting.ops or 0
+        observed = next(
+            (calls_of(session, run) for run in session.manifest.runs if run.point == point), {}
+        )
+        if known and all(
+            observed.get(name, times * ops) >= times * ops for name, times in known.calls.items()
+        ):
+            return known
+        if ops < _LEAST_OPS or cell.setting.short is not None:
+            return _Known({})
+        return _Known({n: round(times / ops) for n, times in observed.items() if times >= ops})
+
+    def _cost(self, cell: SuiteCell) -> Cost:
+        base = cell.values[self._labels[0]]
+        changes = {label: cell.changes[label] for label in self._labels[1:]}
+        return Cost(
+            {label: cell.values[label] for label in self._labels},
+            {label: _ends(change, base) for label, change in changes.items()},
+            {label: not change.sure and change.delta != 0 for label, change in changes.items()},
+        )
+
+    def _add(self, cell: SuiteCell, name: str, fails: bool, cost: Cost) -> None:
+        bits = _bits(cell) if name in SIZED else None
+        self._costs[name].append(Priced(cell.name, bits, fails, cost))
+
+    def _typical(self, name: str) -> Cost | None:
+        """What a call costs that does not fail."""
+        found = [one for one in self._costs[name] if not one.fails]
+        return self._median(found).cost if found else None
+
+    def _median(self, found: Sequence[Priced]) -> Priced:
+        base, last = self._labels[0], self._labels[-1]
+        by_delta = sorted(found, key=lambda one: one.cost.values[last] - one.cost.values[base])
+        return by_delta[(len(found) - 1) // 2]
+
+    def _take_apart(
+        self, cell: SuiteCell, calls: Mapping[str, int], alone: Mapping[str, Cost | None]
+    ) -> None:
+        """What is left of a cell's op without the calls that other cells tell of."""
+        unknown = [name for name in calls if alone.get(name) is None]
+        if not unknown and _bits(cell) is not None:
+            # The call that has the size is meant: lseek() goes before each read() of a file.
+            unknown = [name for name in calls if name in SIZED]
+            unknown = unknown if len(unknown) == 1 else []
+        cost = self._cost(cell)
+        for name, times in calls.items():
+            if name not in unknown and (other := alone[name]):
+                cost = cost.less(other, times)
+        if len(unknown) == 1:
+            self._add(cell, unknown[0], False, cost.divided(calls[unknown[0]]))
+        elif unknown:
+            repeated = tuple(name for name in sorted(unknown) for _ in range(calls[name]))
+            self._groups[repeated].append(Priced(cell.name, None, False, cost))
+
+    def _match(self, *, same: bool) -> None:
+        """Calls that a cell tells of; ``same``: only if both fail, or neither does."""
+        for call, number in [*self._left.items()]:
+            found = self._costs.get(call.name, [])
+            alike = [one for one in found if one.fails == call.failed]
+            if not number or not (alike if same else found):
+                continue
+            near = "" if alike else "outcome"
+            found = alike or found
+            sized = [one for one in found if one.bits is not None]
+            if call.bits is not None and sized:
+                found = _nearest(sized, call.bits)
+                near = ", ".join(filter(None, ["" if found[0].bits == call.bits else "size", near]))
+            elif call.bits is None and sized and not call.failed:
+                near = ", ".join(filter(None, ["size", near]))
+            self._take((call.name,), number, found, near)
+            self._left[call] = 0
+
+    def _match_groups(self) -> None:
+        """Groups of calls, the largest first, as often as the program makes all of them."""
+        for names, found in sorted(self._groups.items(), key=lambda one: -len(one[0])):
+            wanted = Counter(names)
+            left = {
+                name: [call for call in self._left if call.name == name and not call.failed]
+                for name in wanted
+            }
+            number = min(
+                sum(self._left[call] for call in left[name]) // times
+                for name, times in wanted.items()
+            )
+            if not number:
+                continue
+            self._take(names, number, found, "")
+            for name, times in wanted.items():
+                rest = number * times
+                for call in left[name]:
+                    taken = min(rest, self._left[call])
+                    self._left[call] -= taken
+                    rest -= taken
+
+    def _take(self, names: Names, number: int, found: Sequence[Priced], near: str) -> None:
+        """A row of these calls, with those that the same cells stand for."""
+        middle = self._median(found)
+        ends = {
+            label: (
+                min(one.cost.ends[label][0] for one in found),
+                max(one.cost.ends[label][1] for one in found),
+            )
+            for label in self._labels[1:]
+        }
+        cost = Cost(middle.cost.values, ends, middle.cost.unsure)
+        row = Row(names, middle.cell, len(found), number, cost, near)
+        for place, other in enumerate(self._rows):
+            if other._replace(times=0) == row._replace(times=0):
+                self._rows[place] = other._replace(times=other.times + number)
+                return
+        self._rows.append(row)
+
+
+def _nearest(found: Iterable[Priced], bits: int) -> list[Priced]:
+    """Those whose size is nearest; of two as near, the smaller one."""
+
+    def far(one: Priced) -> tuple[int, int]:
+        return abs((one.bits or 0) - bits), one.bits or 0
+
+    return [*next(groupby(sorted(found, key=far), far))[1]]
+
+
+def _ends(change: CellChange, base: float) -> tuple[float, float]:
+    """Between which a change lies: over states, or over chance."""
+    known = [change.delta]
+    if change.states > 1 or not change.verdict.is_sure:
+        known += [end * base for end in (change.low, change.high) if end == end]
+    if change.unsure:
+        floor = change.tick_floor or 0
+        known += [0.0, change.delta - floor, change.delta + floor]
+    return min(known), max(known)
+
+
+def _bits(cell: SuiteCell) -> int | None:
+    """Of a cell's size, as its point has it: ``4k``."""
+    found = re.fullmatch(r"(\d{1,12})([kmg]?)", cell.setting.parameters.get("size", ""))
+    return (int(found[1]) << _UNITS[found[2]]).bit_length() if found else None
