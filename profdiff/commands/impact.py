@@ -83,7 +83,6 @@ def impact(
     from profdiff.checks.rows import judge_rows
     from profdiff.evidence.atlas import as_suite
     from profdiff.evidence.conditions.condition import Condition, exit_status
-    from profdiff.evidence.suite import SuiteResults
     from profdiff.forms.text import render
     from profdiff.shapes.selected import selected
     from profdiff.topics.impact.measure import Impact, numbers
@@ -95,12 +94,13 @@ def impact(
     refuse_outputs({"csv": csv, "json": json})
     refuse_inputs([csv, json], [trace])
     calls = Trace.read(trace, numbers())
-    results = SuiteResults.gather(
+    found = Impact.of(
         as_suite(recording),
-        wanted=lambda cell, _: not only or any(fnmatchcase(cell, glob) for glob in only),
+        calls,
+        lambda cell: not only or any(fnmatchcase(cell, glob) for glob in only),
     )
-    shown = section(Impact.of(results, calls), seconds)
-    judged = judge_rows(shown, results.labels, conditions) if conditions else []
+    shown = section(found, seconds)
+    judged = judge_rows(shown, found.labels, conditions) if conditions else []
     options = ReportOptions(width=width, ascii_only=ascii_only)
     limit = DEFAULT_TOP if top is None else top
     write_section(

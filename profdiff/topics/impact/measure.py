@@ -4,9 +4,10 @@ A cell whose op makes one call tells what that costs. Of one whose op makes seve
 cells tell of all but one of them is taken off; where more than one are left, they are a group, as
 ``openat`` and ``close`` are, and count as often as the program makes each of them."""
 
+import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from itertools import groupby
 from typing import NamedTuple
@@ -16,9 +17,11 @@ import msgspec
 from profdiff.base.errors import InputError
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.statistics.rule import Verdict
-from profdiff.evidence.suite import SuiteResults
-from profdiff.evidence.suite_cells import CellChange, SuiteCell
+from profdiff.evidence.suite_cells import CellChange, SessionCells, SuiteCell
+from profdiff.recording.lengths import OPS
+from profdiff.session.points import settings
 from profdiff.session.session import Session
+from profdiff.session.suite import Suite, cell_names
 from profdiff.topics.impact.traces import SIZED, Trace, calls_of
 
 Names = tuple[str, ...]
@@ -79,14 +82,15 @@ class Priced(NamedTuple):
 
 class Row(NamedTuple):
     """Calls of a program that one cell stands for, so many of each name. ``cells``: how many have
-    as much in common with them; ``near``: what they do not have."""
+    as much in common with them; ``near``: of how many calls it has another size or outcome, or the
+    trace does not tell the size."""
 
     names: Names
     cell: str
     cells: int
     times: int
     cost: Cost
-    near: str
+    near: int
 
     @property
     def calls(self) -> int:
@@ -123,20 +127,23 @@ class Impact(msgspec.Struct, frozen=True):
         return sum(row.calls for row in self.rows)
 
     @staticmethod
-    def of(results: SuiteResults, trace: Trace) -> "Impact":
-        """Raises InputError for cells that are not of instructions, or of several parts."""
-        metric = results.metric
-        if metric is None or metric.name != "instructions":
+    def of(suite: Suite, trace: Trace, wanted: Callable[[str], bool] = lambda _: True) -> "Impact":
+        """``wanted``: which cells, by name. Raises SessionError, and InputError for cells that are
+        not of instructions, of several parts, or of one kernel."""
+        cells, labels = _recorded(suite, wanted)
+        if not any(cell.metric and cell.metric.name == "instructions" for cell, _ in cells):
             raise InputError(
-                f"{results.suite.folder} has no instructions: record it with --collector exact"
+                f"no cell of {suite.folder} that is asked for has instructions: record them with "
+                "--collector exact"
             )
-        parts = sorted({cell.part for cell in results.cells})
+        parts = sorted({cell.part for cell, _ in cells})
         if len(parts) > 1:
             raise InputError(
-                f"{results.suite.folder} has {' and '.join(parts)}: choose with --only "
-                f"'*@{parts[0]}'"
+                f"{suite.folder} has {' and '.join(parts)}: choose with --only '*@{parts[0]}'"
             )
-        return _Matching(results, trace).impact()
+        if len(labels) < 2:
+            raise InputError(f"{suite.folder} has one kernel: record another one")
+        return _Matching(cells, labels, trace).impact()
 
 
 def numbers() -> dict[str, str]:
@@ -149,21 +156,65 @@ def _table() -> _Table:
     return msgspec.json.decode(text, type=_Table)
 
 
+_Cells = Sequence[tuple[SuiteCell, _Known]]
+
+
+def _recorded(suite: Suite, wanted: Callable[[str], bool]) -> tuple[_Cells, list[str]]:
+    """The cells of a suite with the calls of an op, and the labels of its kernels."""
+    known = _table().cells
+    found: list[tuple[SuiteCell, _Known]] = []
+    labels: dict[str, None] = {}
+    for workload, part, session in suite.recorded():
+        labels |= dict.fromkeys(one.label for one in session.manifest.kernels if not one.twin_of)
+        gathered, points = SessionCells.of(session), settings(session.manifest)
+        names = cell_names(session.manifest, points, workload.name, part)
+        for name, setting in zip(names, points, strict=True):
+            if wanted(name):
+                cell = gathered.cell(name, workload, part, setting)
+                found.append((cell, _calls(session, cell, known)))
+    return found, [*labels]
+
+
+def _calls(session: Session, cell: SuiteCell, every: Mapping[str, _Known]) -> _Known:
+    """Those of an op: of a cell of the suites that come along as they are listed, of others as they
+    were observed."""
+    values = ",".join(v for name, v in cell.setting.parameters.items() if name != OPS)
+    known = every.get(f"{cell.workload.name}/{values}" if values else cell.workload.name)
+    point, ops = cell.setting.point, cell.setting.ops or 0
+    runs = (run for run in session.manifest.runs if run.point == point)
+    observed = next((calls for run in runs if (calls := calls_of(session, run))), {})
+    if known and all(
+        observed.get(name, 0) >= times * ops for name, times in known.calls.items() if observed
+    ):
+        return known
+    if ops < _LEAST_OPS or cell.setting.short is not None:
+        return _Known({})
+    return _Known({name: round(n / ops) for name, n in observed.items() if n >= ops})
+
+
 class _Matching:
-    def __init__(self, results: SuiteResults, trace: Trace) -> None:
-        self._trace, self._labels = trace, results.labels
-        self._known = _table().cells
+    def __init__(self, cells: _Cells, labels: Sequence[str], trace: Trace) -> None:
+        self._trace, self._labels = trace, labels
         self._left = Counter(trace.counts)
         self._rows: list[Row] = []
-        every = [(cell, self._calls(cell)) for cell in results.cells if self._compared(cell)]
         self._costs: dict[str, list[Priced]] = defaultdict(list)
-        several = []
-        for cell, known in every:
+        compared = [(cell, known) for cell, known in cells if self._compared(cell)]
+        several = [(cell, known.calls) for cell, known in compared if len(known.calls) > 1]
+        # A call that costs more than an op that has such a call, and others, does something else:
+        # lseek() for a hole in a file.
+        most: dict[str, float] = {}
+        for cell, calls in several:
+            for name, times in calls.items():
+                if name not in SIZED:
+                    value = cell.values[labels[0]] / times
+                    most[name] = min(value, most.get(name, value))
+        for cell, known in compared:
             if len(known.calls) == 1:
                 ((name, times),) = known.calls.items()
-                self._add(cell, name, name in known.fail, self._cost(cell).divided(times))
-            elif known.calls:
-                several.append((cell, known.calls))
+                cost = self._cost(cell).divided(times)
+                fails = name in known.fail
+                if fails or cost.values[labels[0]] <= most.get(name, math.inf):
+                    self._add(cell, name, fails, cost)
         self._groups: dict[Names, list[Priced]] = defaultdict(list)
         alone = {name: self._typical(name) for name in self._costs}
         for cell, calls in several:
@@ -183,25 +234,8 @@ class _Matching:
         return Impact(self._trace, self._labels, self._rows, left)
 
     def _compared(self, cell: SuiteCell) -> bool:
-        return cell.per_op and all(label in cell.values for label in self._labels)
-
-    def _calls(self, cell: SuiteCell) -> _Known:
-        """Those of an op: of a cell of the suites that come along as they are listed, of others as
-        they were observed."""
-        values = ",".join(cell.setting.parameters.values())
-        known = self._known.get(f"{cell.workload.name}/{values}" if values else cell.workload.name)
-        session = Session.open(cell.folder)
-        point, ops = cell.setting.point, cell.setting.ops or 0
-        observed = next(
-            (calls_of(session, run) for run in session.manifest.runs if run.point == point), {}
-        )
-        if known and all(
-            observed.get(name, times * ops) >= times * ops for name, times in known.calls.items()
-        ):
-            return known
-        if ops < _LEAST_OPS or cell.setting.short is not None:
-            return _Known({})
-        return _Known({n: round(times / ops) for n, times in observed.items() if times >= ops})
+        named = cell.metric is not None and cell.metric.name == "instructions"
+        return named and cell.per_op and all(label in cell.values for label in self._labels)
 
     def _cost(self, cell: SuiteCell) -> Cost:
         base = cell.values[self._labels[0]]
@@ -231,14 +265,17 @@ class _Matching:
     ) -> None:
         """What is left of a cell's op without the calls that other cells tell of."""
         unknown = [name for name in calls if alone.get(name) is None]
-        if not unknown and _bits(cell) is not None:
-            # The call that has the size is meant: lseek() goes before each read() of a file.
-            unknown = [name for name in calls if name in SIZED]
-            unknown = unknown if len(unknown) == 1 else []
+        sized = [name for name in calls if name in SIZED]
+        if _bits(cell) is not None and len(sized) == 1:
+            # The call that has the size is meant, with what goes before each: lseek(), then read().
+            calls = {name: n for name, n in calls.items() if name in sized or name not in unknown}
+            unknown = sized
         cost = self._cost(cell)
         for name, times in calls.items():
             if name not in unknown and (other := alone[name]):
                 cost = cost.less(other, times)
+        if min(cost.values.values()) < 0:
+            return
         if len(unknown) == 1:
             self._add(cell, unknown[0], False, cost.divided(calls[unknown[0]]))
         elif unknown:
@@ -252,15 +289,15 @@ class _Matching:
             alike = [one for one in found if one.fails == call.failed]
             if not number or not (alike if same else found):
                 continue
-            near = "" if alike else "outcome"
+            fits = bool(alike)
             found = alike or found
             sized = [one for one in found if one.bits is not None]
             if call.bits is not None and sized:
                 found = _nearest(sized, call.bits)
-                near = ", ".join(filter(None, ["" if found[0].bits == call.bits else "size", near]))
-            elif call.bits is None and sized and not call.failed:
-                near = ", ".join(filter(None, ["size", near]))
-            self._take((call.name,), number, found, near)
+                fits = fits and found[0].bits == call.bits
+            elif sized and not call.failed:
+                fits = False
+            self._take((call.name,), number, found, 0 if fits else number)
             self._left[call] = 0
 
     def _match_groups(self) -> None:
@@ -277,7 +314,7 @@ class _Matching:
             )
             if not number:
                 continue
-            self._take(names, number, found, "")
+            self._take(names, number, found, 0)
             for name, times in wanted.items():
                 rest = number * times
                 for call in left[name]:
@@ -285,7 +322,7 @@ class _Matching:
                     self._left[call] -= taken
                     rest -= taken
 
-    def _take(self, names: Names, number: int, found: Sequence[Priced], near: str) -> None:
+    def _take(self, names: Names, number: int, found: Sequence[Priced], near: int) -> None:
         """A row of these calls, with those that the same cells stand for."""
         middle = self._median(found)
         ends = {
@@ -298,8 +335,9 @@ class _Matching:
         cost = Cost(middle.cost.values, ends, middle.cost.unsure)
         row = Row(names, middle.cell, len(found), number, cost, near)
         for place, other in enumerate(self._rows):
-            if other._replace(times=0) == row._replace(times=0):
-                self._rows[place] = other._replace(times=other.times + number)
+            if other._replace(times=0, near=0) == row._replace(times=0, near=0):
+                both = {"times": other.times + number, "near": other.near + near}
+                self._rows[place] = other._replace(**both)
                 return
         self._rows.append(row)
 

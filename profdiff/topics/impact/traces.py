@@ -162,8 +162,9 @@ class _Reader:
                     break
         for call, arguments in self._begun.values():
             self._add("strace", call, arguments, b"")
+        known = set(self._numbers.values())
         for tool, counts in self._counts.items():
-            if counts:
+            if any(call.name in known for call in counts):
                 timed = self._first is not None and self._last is not None
                 seconds = (self._last or 0) - (self._first or 0) if timed else 0
                 return Trace(name, tool, counts, seconds or None)
@@ -247,7 +248,8 @@ class _Reader:
             value = int(number_of[1], 16) if number_of[1] else int(text)
             text = self._numbers.get(str(value), text)
         text = _named(text)
-        failed = result.startswith(b"-")
+        # A call that a signal interrupts: "= ? ERESTARTSYS (To be restarted ...)".
+        failed = result.startswith((b"-", b"? E"))
         size = None
         if text in _BY_RESULT and not failed:
             found = _SIZE.match(result)
