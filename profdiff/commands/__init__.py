@@ -40,5 +40,5 @@ COMMANDS = {
     "kernel": Command("kernel:kernel", "Name kernels, list, fetch and build them."),
     "example": Command("example:example", "Copy a published experiment here, or list them."),
     "completion": Command("completion:completion", "Print a script for completion in a shell."),
-    "header": Command("header:header", "Print the folder of profdiff.h."),
+    "header": Command("example:header", "Print the folder of profdiff.h."),
 }

@@ -103,7 +103,7 @@ def test_the_sum_is_that_of_a_hand(suite: Path, trace: Path) -> None:
     assert deltas == {
         "read/read,4k": (100 - 10) / 2,
         "read/read,64k": (900 - 10) / 2,
-        "extent-change/seek-hole": 10 / 2,
+        "extent-change": 10 / 2,
         "open/open": -600 / 2,
         "open/missing": -100 / 2,
     }
