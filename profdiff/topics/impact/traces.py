@@ -260,7 +260,7 @@ class _Reader:
         if number:
             counts[Call(text, None if size is None else size.bit_length(), failed)] += number
         if len(counts) > _MAX_CALLS:
-            raise InputError("this is no trace: it has more than 100,000 different calls")
+            raise InputError(f"more than {_MAX_CALLS:,} different calls: this file is not a trace")
 
     def _at(self, seconds: float) -> None:
         if self._first is None:
