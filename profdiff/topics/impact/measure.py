@@ -1,8 +1,8 @@
 """What cells of a suite tell of the system calls that a program makes.
 
-A cell whose op makes one call tells what that costs. Of one whose op makes several, what other
-cells tell of all but one of them is taken off; where more than one are left, they are a group, as
-``openat`` and ``close`` are, and count as often as the program makes each of them."""
+If an op of a cell makes one call, the cell gives the cost of that call. If it makes several, the
+costs that other cells give are subtracted. If more than one call is left, these calls are a group,
+such as ``openat`` and ``close``, which counts as often as the program makes each of them."""
 
 import math
 import re
@@ -336,8 +336,8 @@ class _Matching:
         row = Row(names, middle.cell, len(found), number, cost, near)
         for place, other in enumerate(self._rows):
             if other._replace(times=0, near=0) == row._replace(times=0, near=0):
-                both = {"times": other.times + number, "near": other.near + near}
-                self._rows[place] = other._replace(**both)
+                times = other.times + number
+                self._rows[place] = other._replace(times=times, near=other.near + near)
                 return
         self._rows.append(row)
 
@@ -363,6 +363,6 @@ def _ends(change: CellChange, base: float) -> tuple[float, float]:
 
 
 def _bits(cell: SuiteCell) -> int | None:
-    """Of a cell's size, as its point has it: ``4k``."""
+    """The number of bits of the size that a cell's point has, such as ``4k``; None without one."""
     found = re.fullmatch(r"(\d{1,12})([kmg]?)", cell.setting.parameters.get("size", ""))
     return (int(found[1]) << _UNITS[found[2]]).bit_length() if found else None
