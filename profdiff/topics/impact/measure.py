@@ -62,7 +62,7 @@ class Cost(NamedTuple):
         )
 
     def divided(self, by: int) -> "Cost":
-        """Of one of so many calls."""
+        """The cost of one call, if this is that of ``by`` calls."""
         return Cost(
             {label: value / by for label, value in self.values.items()},
             {label: (low / by, high / by) for label, (low, high) in self.ends.items()},
@@ -98,7 +98,7 @@ class Row(NamedTuple):
         return self.times * len(self.names)
 
     def difference(self, label: str, base: str, seconds: float) -> Difference:
-        """That of all of them, in a second or in so many."""
+        """The difference of all calls to the base, divided by ``seconds``."""
         low, high = (self.times * end / seconds for end in self.cost.ends[label])
         delta = self.times * (self.cost.values[label] - self.cost.values[base]) / seconds
         straddles = low <= 0 <= high and low != high
