@@ -20,9 +20,8 @@ from profdiff.topics.functions import marks
 from profdiff.topics.functions.measure import Function, Unresolved, functions, unresolved
 from profdiff.views import profile
 from profdiff.views.bisection import Bisection
-from profdiff.views.kernels.facts import BuiltFrom, Facts, Hole, built_from
+from profdiff.views.kernels.facts import BuiltFrom, Facts, Hole, Variant, built_from, variant
 from profdiff.views.kernels.state import guest_arch
-from profdiff.views.kernels.variant import Variant, variant
 from profdiff.views.profile import Code, Seat, Step, seats_by_label
 from profdiff.views.record import Counts, Record, Side, by_label, counts, schema_of, side
 from profdiff.views.results.experiment import Experiment
