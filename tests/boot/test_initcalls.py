@@ -25,7 +25,7 @@ ffffffff81dbae70 D __initcall_end
 # A place for each function, and one more in do_one_initcall() for an inlined wait.
 NAMES = ["do_one_initcall", "first", "setup", "third", "helper", "jumped", "thread", "kthread"]
 NAMES += ["__x86_indirect_thunk_rax", "kernel_init"]
-CALLER, FIRST, SETUP, THIRD, HELPER, JUMPED, WORK, KTHREAD, THUNK, INIT, WAIT = range(11)
+CALLER, FIRST, SETUP, THIRD, HELPER, JUMPED, WORK, KTHREAD, THUNK, INIT, WAIT, MAIN = range(12)
 TABLE = [
     Initcall("first", "a", "early"),
     Initcall("setup", "b", "device"),
@@ -45,7 +45,13 @@ def tree(nodes: Sequence[tuple[int, int, int]], rows: Sequence[tuple[int, int, i
 def counted(nodes: Sequence[tuple[int, int, int]], rows: Sequence[tuple[int, int, int]]) -> Booted:
     places = [([(name, "vmlinux", "f.c", False)], name, True, [1]) for name in NAMES]
     inlined = [("first", "vmlinux", "f.c", False), ("calibrate_delay", "vmlinux", "f.c", True)]
-    return of_tree(tree(nodes, rows), chains([*places, (inlined, "first", True, [1])]), TABLE, 7)
+    every = [
+        *places,
+        (inlined, "first", True, [1]),
+        ([("main", "init", "m.c", False)], "main", False, [1]),
+    ]
+    of_programs = np.arange(len(every)) == MAIN
+    return of_tree(tree(nodes, rows), chains(every), TABLE, 7, of_programs)
 
 
 ROOT = [(-1, -1, -1), (0, INIT, CALLER)]
@@ -132,3 +138,11 @@ def test_initcalls_that_were_renamed() -> None:
         iomap_bioend_init="fs iomap bioset_init kmalloc mempool_init",
     )
     assert renamed(base, both) == {}
+
+
+def test_programs_are_a_phase_wherever_they_run() -> None:
+    """Init goes on in the node of the thread that executed it."""
+    nodes = [*ROOT, (1, CALLER, FIRST), (0, KTHREAD, INIT)]
+    found = counted(nodes, [(2, FIRST, 20), (3, MAIN, 5), (0, MAIN, 6)])
+    assert found.phases["programs"] == 11
+    assert list(found.initcalls.values()) == [20]

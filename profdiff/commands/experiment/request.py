@@ -84,6 +84,8 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
     own = {option.name or "" for option in registry.options()}
     if options["boot"]:
         boots.refuse(options)
+    elif options["boot_until"] is not None:
+        raise InputError("--boot-until says where a recorded boot ends: add --boot")
     wanted = RecordOptions(
         kernels=kernels,
         series=series,

@@ -42,6 +42,7 @@ _AROUND, THREADS, OTHERS, OUTSIDE = (
     "others",
     "interrupts, idle",
 )
+_PROGRAMS = "programs"
 # By phase, the functions whose instructions it has, with all that they call, in mainline's init/,
 # mm/ and arch/x86/ from 6.1 to 7.3.
 PHASES = {
@@ -77,6 +78,9 @@ PHASES = {
     ),
     "init is executed": ("run_init_process", "kernel_execve"),
     THREADS: ("kthread",),
+    # Where the window goes on behind init's first instruction.
+    _PROGRAMS: (),
+    "programs: system calls": ("do_syscall_64",),
     OTHERS: (),
     OUTSIDE: (),
 }
@@ -131,7 +135,8 @@ def booted(session: Session, run: Run) -> Booted:
     if not table:
         raise InputError(f"{run.kernel}: its kallsyms lists no initcalls (CONFIG_KALLSYMS_ALL)")
     chains = chains_of(session, run, found.places)
-    result = of_tree(found.calls, chains, table, int(found.beside.count.sum()))
+    outside = int(found.beside.count.sum())
+    result = of_tree(found.calls, chains, table, outside, ~found.places.in_kernel)
     if not result.initcalls:
         raise InputError(f"{run.kernel}: {_CALLER}() was not seen to call initcalls of its table")
     return result
@@ -170,9 +175,16 @@ def as_base(booted: Booted, names: Mapping[Initcall, Initcall]) -> Booted:
     )
 
 
-def of_tree(calls: CallTree, chains: Chains, table: Sequence[Initcall], outside: int) -> Booted:
+def of_tree(
+    calls: CallTree,
+    chains: Chains,
+    table: Sequence[Initcall],
+    outside: int,
+    of_programs: NDArray[np.bool_],
+) -> Booted:
     """``calls``: the boot's own, at the places of ``chains``; ``table``: the kernel's initcalls;
-    ``outside``: what interrupts and idling executed."""
+    ``outside``: what interrupts and idling executed; ``of_programs``: bool[N], which places are
+    user space's."""
     tree = _Tree(calls, chains)
     of_node = _called(tree, table)
     of_row = tree.nearest(of_node)[calls.node]
@@ -189,7 +201,7 @@ def of_tree(calls: CallTree, chains: Chains, table: Sequence[Initcall], outside:
         name = chains.strings[key % len(chains.strings)]
         initcalls[initcall] = initcalls.get(initcall, 0) + count
         functions[initcall, name] = functions.get((initcall, name), 0) + count
-    phases = dict(zip(_NAMES, _by_phase(tree, table, of_node).tolist(), strict=True))
+    phases = dict(zip(_NAMES, _by_phase(tree, table, of_node, of_programs).tolist(), strict=True))
     phases[OUTSIDE] = outside
     return Booted(initcalls, functions, phases)
 
@@ -233,7 +245,10 @@ def _called(tree: _Tree, table: Sequence[Initcall]) -> NDArray[np.int64]:
 
 
 def _by_phase(
-    tree: _Tree, table: Sequence[Initcall], of_node: NDArray[np.int64]
+    tree: _Tree,
+    table: Sequence[Initcall],
+    of_node: NDArray[np.int64],
+    of_programs: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
     """int64[P]: the instructions of each phase."""
     calls, of_place = tree.calls, np.append(_phases_of(tree.chains), -1)
@@ -244,6 +259,7 @@ def _by_phase(
     known[0] = _NAMES.index(OTHERS)
     found = tree.nearest(known)[calls.node]
     found = np.where(of_place[calls.place] >= 0, of_place[calls.place], found)
+    found[of_programs[calls.place]] = _NAMES.index(_PROGRAMS)
     total = np.zeros(len(_NAMES), np.int64)
     np.add.at(total, found, calls.count)
     return total

@@ -79,8 +79,11 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
         if registry.collector(run.collector).profiles
     }
     kinds = {kind for kind, _ in windows}
+    named = dict(_WINDOWS)
+    if until := manifest.options.get("boot_until"):
+        named["boot"] = f"from start_kernel() to '{units.printable(str(until))}' on the console"
     window = " or ".join(
-        units.counted(number, "marked window") if kind == "marks" else _WINDOWS[kind]
+        units.counted(number, "marked window") if kind == "marks" else named[kind]
         for kind, number in sorted(windows)
     )
     copies = manifest.workload.copies
