@@ -9,17 +9,7 @@ import click
 
 from profdiff.commands import complete
 from profdiff.commands.command import command
-from profdiff.commands.output import (
-    ASCII,
-    CSV_ROWS,
-    JSON_ROWS,
-    TOP,
-    WIDTH,
-    refuse_inputs,
-    refuse_outputs,
-    write_section,
-)
-from profdiff.reports.form import DEFAULT_TOP, ReportOptions
+from profdiff.commands.output import TOP, TableOutput, refuse_inputs, table_options
 
 
 @command()
@@ -43,30 +33,18 @@ from profdiff.reports.form import DEFAULT_TOP, ReportOptions
 @click.option(
     "--only", metavar="GLOB", multiple=True, help="Use only these cells. Can be repeated."
 )
-@click.option(
-    "--fail-if",
-    "texts",
-    multiple=True,
-    metavar="CONDITION",
-    help="Instead of the tables, judge 'impact > +1%' or 'impact:openat > +5%', and fail if it "
-    "holds. Can be repeated.",
-)
-@CSV_ROWS
-@JSON_ROWS
 @TOP
-@WIDTH
-@ASCII
+@table_options(
+    "Instead of the tables, judge 'impact > +1%' or 'impact:openat > +5%', and fail if it holds. "
+    "Can be repeated."
+)
 def impact(
     recording: Path,
     trace: Path,
     seconds: float | None,
     only: tuple[str, ...],
-    texts: tuple[str, ...],
-    csv: str | None,
-    json: str | None,
     top: int | None,
-    width: int | None,
-    ascii_only: bool,
+    tables: TableOutput,
 ) -> int:
     """Show what the changes of a suite's cells add to a real program: how often it makes each
     system call, times what RECORDING says that such a call costs more or less. Nothing is recorded,
@@ -82,17 +60,11 @@ def impact(
     """
     from profdiff.checks.rows import judge_rows
     from profdiff.evidence.atlas import as_suite
-    from profdiff.evidence.conditions.condition import Condition, exit_status
-    from profdiff.forms.text import render
-    from profdiff.shapes.selected import selected
     from profdiff.topics.impact.measure import Impact, numbers
     from profdiff.topics.impact.shapes import section
     from profdiff.topics.impact.traces import Trace
-    from profdiff.views.rows.judgements import told
 
-    conditions = [Condition.parse(text) for text in texts]
-    refuse_outputs({"csv": csv, "json": json})
-    refuse_inputs([csv, json], [trace])
+    refuse_inputs(tables.targets.values(), [trace])
     calls = Trace.read(trace, numbers())
     found = Impact.of(
         as_suite(recording),
@@ -100,14 +72,8 @@ def impact(
         lambda cell: not only or any(fnmatchcase(cell, glob) for glob in only),
     )
     shown = section(found, seconds)
-    judged = judge_rows(shown, found.labels, conditions) if conditions else []
-    options = ReportOptions(width=width, ascii_only=ascii_only)
-    limit = DEFAULT_TOP if top is None else top
-    write_section(
+    return tables.limited(top).write(
         shown,
-        csv,
-        json,
-        options,
-        lambda columns: told(judged) if judged else render(selected(shown, limit), width=columns),
+        f"What the change adds to {trace.name}",
+        lambda conditions: judge_rows(shown, found.labels, conditions),
     )
-    return exit_status(judged)

@@ -110,8 +110,7 @@ def options(
 
     With --fail-if, the exit status is 1 if a condition holds, 125 if one is inconclusive, else 0.
     """
-    selection = tables.asked.selection._replace(top=top)
-    tables = tables._replace(asked=tables.asked._replace(selection=selection))
+    tables = tables.limited(top)
     context = click.get_current_context()
     if base is not None and not toggles and not append and held(Path(base)):
         return _show(Path(base), tables)

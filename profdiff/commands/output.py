@@ -290,6 +290,11 @@ class TableOutput(NamedTuple):
     conditions: "Sequence[Condition]"
     asked: ReportOptions
 
+    def limited(self, top: int | None) -> "TableOutput":
+        """With as many rows in text and page."""
+        selection = self.asked.selection._replace(top=top)
+        return self._replace(asked=self.asked._replace(selection=selection))
+
     def write(
         self,
         section: "Section",
