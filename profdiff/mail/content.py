@@ -283,7 +283,7 @@ def _functions(findings: Findings, kernel: str, top: int) -> Section:
 
 def reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
     words, renamed = measured.recorded(findings.manifest)
-    parts: list[Part] = [Verbatim(_command(words), 2)]
+    parts: list[Part] = [Verbatim(typed_command(words), 2)]
     if renamed:
         parts.append(Prose("The kernels are the sender's: give your own builds."))
     if reproducer and reproducer.text:
@@ -299,7 +299,7 @@ def reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
     return Section("How to reproduce", parts, bounded=False)
 
 
-def _command(words: Sequence[str]) -> str:
+def typed_command(words: Sequence[str]) -> str:
     """A command line for a shell; where it is long, an option stands on one line with its value."""
     parts: list[str] = []
     options = True

@@ -71,7 +71,8 @@ class RecordOptions:
     whether guests are restored or boot, None for as the session has it, or else restored.
     ``repeat`` and ``twin_repeat``: runs of each cell, and of the base's twin. ``repeats``: whether
     what changed is repeated in varied states by itself, because nobody said in how many. ``sides``:
-    by a kernel's label, the program that it runs."""
+    by a kernel's label, the program that it runs. ``typed``: the command line that asks for it
+    without a file; empty where that is this process's own."""
 
     kernels: Sequence[KernelArgument]
     series: Set[str]
@@ -98,6 +99,7 @@ class RecordOptions:
     repeats: bool = True
     sides: Mapping[str, Side] = field(default_factory=dict)
     toggled: Set[str] = frozenset()
+    typed: Sequence[str] = ()
 
     @property
     def may_lack(self) -> Set[str]:
@@ -246,7 +248,7 @@ class Experiment:
             schema=m.SCHEMA,
             profdiff=__version__,
             created=m.timestamp(),
-            command=["profdiff", *sys.argv[1:]],
+            command=list(asked.typed) or ["profdiff", *sys.argv[1:]],
             collectors=list(equipment.collectors),
             repeat=max(asked.repeat, 2) if asked.verify else asked.repeat,
             verify=asked.verify,
@@ -259,18 +261,9 @@ class Experiment:
             kernels=described,
             runs=[],
         )
-        note = "; ".join(filter(None, [points.note, *notes.of(prepared, planned)]))
-        return Experiment(
-            asked,
-            folder,
-            located,
-            equipment,
-            prepared,
-            own,
-            planned,
-            note or None,
-            workloads=workloads,
-        )
+        note = "; ".join(filter(None, [points.note, *notes.of(prepared, planned)])) or None
+        found = asked, folder, located, equipment, prepared, own, planned, note
+        return Experiment(*found, workloads=workloads)
 
     @property
     def code(self) -> dict[str, Path]:

@@ -30,7 +30,10 @@ def experiments(options: dict[str, Any]) -> Experiments:
     for name, told in (("only", "--only"), ("tags", "--tag")):
         if options[name]:
             raise InputError(f"{told} works only on a suite: add --suite FILE")
-    wanted = asked(options, click.get_current_context())
+    context = click.get_current_context()
+    wanted = asked(options, context)
+    if context.default_map and isinstance(context.command, ExperimentCommand):
+        wanted = replace(wanted, typed=context.command.typed(context))
     # Before anything is built, fetched or booted.
     folder = session_folder(wanted.output, wanted.command)
     if held(folder) not in ("session", "parts"):
@@ -53,7 +56,9 @@ def asked_suite(options: dict[str, Any]) -> AskedSuite | None:
     each = []
     for entry in given.file.entries:
         own = command.context_of(context, given, entry)
-        each.append((entry.told, asked(own.params, own)))
+        wanted = asked(own.params, own)
+        typed = command.typed(own, given, entry.told.name)
+        each.append((entry.told, replace(wanted, typed=typed)))
     return AskedSuite(
         name=given.file.name,
         output=options["output"],
