@@ -286,6 +286,9 @@ def reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
     parts: list[Part] = [Verbatim(typed_command(words), 2)]
     if renamed:
         parts.append(Prose("The kernels are the sender's: give your own builds."))
+    if findings.manifest.workload.replay:
+        parts.append(Prose("The trace is the sender's: strace -f -y -o FILE PROGRAM writes one."))
+        reproducer = None
     if reproducer and reproducer.text:
         parts += [Prose(f"{reproducer.name}:"), Verbatim(reproducer.text)]
         if _MARKS in reproducer.text:

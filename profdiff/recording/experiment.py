@@ -72,7 +72,8 @@ class RecordOptions:
     ``repeat`` and ``twin_repeat``: runs of each cell, and of the base's twin. ``repeats``: whether
     what changed is repeated in varied states by itself, because nobody said in how many. ``sides``:
     by a kernel's label, the program that it runs. ``typed``: the command line that asks for it
-    without a file; empty where that is this process's own."""
+    without a file; empty where that is this process's own. ``replay``: how much of a trace
+    COMMAND replays."""
 
     kernels: Sequence[KernelArgument]
     series: Set[str]
@@ -100,6 +101,7 @@ class RecordOptions:
     sides: Mapping[str, Side] = field(default_factory=dict)
     toggled: Set[str] = frozenset()
     typed: Sequence[str] = ()
+    replay: m.Replayed | None = None
 
     @property
     def may_lack(self) -> Set[str]:
@@ -256,7 +258,7 @@ class Experiment:
             options=dict(equipment.options),
             order=asked.order,
             points=points.every,
-            workload=plan.describe_workload(prepared, own),
+            workload=m.replace(plan.describe_workload(prepared, own), replay=asked.replay),
             guest=_guest(asked, equipment, architecture, folder) if architecture else None,
             kernels=described,
             runs=[],

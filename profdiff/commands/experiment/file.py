@@ -28,7 +28,7 @@ from profdiff.commands.suite_file import (
 
 DEFAULT_FILE = Path("profdiff.toml")
 # Options whose values may begin with a path; LABEL= or nothing stands before it.
-_PATHS = {"kernel", "series", "file", "qemu", "metric-sample", "sysroot", "variant"}
+_PATHS = {"kernel", "series", "file", "qemu", "metric-sample", "sysroot", "variant", "replay"}
 # Options that only the command line has.
 _NO_KEYS = {"experiment", "everything", "yes", "suite", "only", "tags", "shard"}
 # Where a context keeps the suite that its options are of, and the words that it was given.
@@ -78,7 +78,9 @@ class ExperimentCommand(Command):
         commanded = isinstance(command, tuple) and bool(command)
         # What was not given is neither a string nor a tuple, but click's own mark.
         if not isinstance(file, str):
-            by_default = not commanded and not isinstance(suite, str) and DEFAULT_FILE.is_file()
+            others = (suite, given.get("replay"))
+            alone = not commanded and not any(isinstance(one, str) for one in others)
+            by_default = alone and DEFAULT_FILE.is_file()
             file = str(DEFAULT_FILE) if by_default else None
         ctx.default_map = {}
         ctx.meta[_WORDS] = list(args)

@@ -166,6 +166,12 @@ def _options() -> list[click.Parameter]:
             metavar="[ARCH=]DIR",
         ),
         _option(
+            "--replay",
+            "Instead of COMMAND, replay in guests what 'strace -f -y -o FILE PROGRAM' wrote: the "
+            "program's system calls, on files made as it met them. --ops says how often (10).",
+            metavar="FILE",
+        ),
+        _option(
             "--ops",
             "Number of operations in the window: a number, or a product of numbers and swept "
             "{NAME}s. {ops} in COMMAND stands for it.",

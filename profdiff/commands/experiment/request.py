@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 # Where a context keeps the labels of ``RecordOptions.toggled``.
 TOGGLED = "profdiff.toggled"
+
+# By option: what a trace does not have.
+_NOT_REPLAYED = {"command": "COMMAND", "boot": "--boot", "variants": "--variant"}
+_NOT_REPLAYED |= {"sweep": "--sweep", "difference": "--difference", "sysroots": "--sysroot"}
+_REPLAYS = "10"
 
 
 def experiments(options: dict[str, Any]) -> Experiments:
@@ -89,6 +95,10 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
     own = {option.name or "" for option in registry.options()}
     if options["boot"]:
         boots.refuse(options)
+    if options["replay"]:
+        for name, told in _NOT_REPLAYED.items():
+            if options[name]:
+                raise InputError(f"--replay and {told}: the trace is the workload: leave one out")
     wanted = RecordOptions(
         kernels=kernels,
         series=series,
@@ -120,6 +130,8 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
         sides=sides,
         toggled=frozenset(context.meta.get(TOGGLED, ())),
     )
+    if options["replay"]:
+        wanted = _of_trace(wanted, Path(options["replay"]))
     return _of_boots(wanted) if options["boot"] else wanted
 
 
@@ -138,4 +150,22 @@ def _of_boots(wanted: RecordOptions) -> RecordOptions:
         verify=wanted.verify or not wanted.order.vary,
         observe=False,
         repeats=False,
+    )
+
+
+def _of_trace(wanted: RecordOptions, trace: Path) -> RecordOptions:
+    """The same, of the calls in ``trace``. Raises InputError."""
+    from profdiff.base.cache import cache_folder
+    from profdiff.collectors.guest.initramfs import guest_resources
+    from profdiff.recording.replay import written
+
+    script, replayed = written(trace, cache_folder("replays"))
+    return replace(
+        wanted,
+        command=[str(guest_resources() / "replay.c"), script.name, "{ops}"],
+        files=[*wanted.files, f"{script}:/work/{script.name}"],
+        no_files=[*wanted.no_files, script.name],
+        output=wanted.output or Path(f"{script.stem}.profdiff"),
+        sweep=replace(wanted.sweep, ops=wanted.sweep.ops or _REPLAYS),
+        replay=replayed,
     )

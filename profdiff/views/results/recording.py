@@ -93,6 +93,8 @@ def remarks(comparisons: Sequence[Comparison], pair: Lengths | None = None) -> l
     if shard := next((one.manifest.shard for one in comparisons), ""):
         text = f"only shard {shard} of the runs; profdiff merge puts shards together"
         found.append(Remark(kind="caution", text=text))
+    if replay := next((one.manifest.workload.replay for one in comparisons), None):
+        found.append(Remark(kind="how", text=units.printable(replay.told)))
     for _, members in groupby(comparisons, key=lambda comparison: comparison.runs[0].collector):
         group = list(members)
         first = group[0]
