@@ -75,6 +75,9 @@ class Script:
                 self._drop(process, call.arguments[0])
         if call.name == "execve" and not call.error:
             self._exec(process)
+        elif call.name == "exit_group":
+            for number in list(process.files):
+                self._drop(process, str(number))
 
     @property
     def replayed(self) -> Replayed:

@@ -56,7 +56,7 @@ FORKS = {"fork", "vfork", "clone", "clone3"}
 # A guest gives these for the same reason as the machine did.
 ERRORS = {"ENOENT", "EEXIST", "EINVAL", "ESPIPE", "EISDIR", "ENOTEMPTY", "ENODATA", "EOPNOTSUPP"}
 _NUMBER = re.compile(r"-?(?:0x[0-9a-f]{1,16}|\d{1,20})")
-DESCRIPTOR = re.compile(r"(\d{1,7}|AT_FDCWD)(?:<(.*)>)?", re.DOTALL)
+DESCRIPTOR = re.compile(r"(\d{1,7}|AT_FDCWD)(?:<(.*)>(?:\(deleted\))?)?", re.DOTALL)
 LENGTH = re.compile(r"iov_len=(\d{1,12})")
 STATUS = re.compile(r"S_IF(REG|DIR|LNK).*?(?:st|stx)_size=(\d{1,18})", re.DOTALL)
 

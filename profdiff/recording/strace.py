@@ -112,17 +112,19 @@ def arguments(text: str) -> list[str]:
 def string(text: str) -> str | None:
     """The text of a string that is whole; None for what is none."""
     found = _STRING.fullmatch(text)
-    return _ESCAPE.sub(_escaped, found[1]) if found else None
+    if found is None:
+        return None
+    # A letter's bytes are written one by one.
+    data = _ESCAPE.sub(_escaped, found[1]).encode("utf-8", "surrogateescape")
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _escaped(match: re.Match[str]) -> str:
     code = match[1]
     if code[0] in "01234567":
-        return _byte(int(code, 8) & 0xFF)
-    if code[0] == "x" and len(code) == 3:
-        return _byte(int(code[1:], 16))
-    return _LETTERS.get(code, code)
-
-
-def _byte(value: int) -> str:
+        value = int(code, 8) & 0xFF
+    elif code[0] == "x" and len(code) == 3:
+        value = int(code[1:], 16)
+    else:
+        return _LETTERS.get(code, code)
     return bytes([value]).decode("utf-8", "surrogateescape")
