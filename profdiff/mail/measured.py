@@ -340,7 +340,8 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
     told = [f"{what}, in {each} of each kernel under QEMU's emulator{_mitigations(findings)}."]
     if ops:
         lengths = " by which its two lengths differ" if findings.setting.short is not None else ""
-        told.append(f"An op is one of {ops:,} operations{lengths} (--ops).")
+        what = "replays" if findings.manifest.workload.replay else "operations"
+        told.append(f"An op is one of {ops:,} {what}{lengths} (--ops).")
     told.append(limits)
     return " ".join(told)
 

@@ -68,9 +68,10 @@ class Script:
         before = copy(process.files), list(process.regions)
         try:
             self._add(call, process)
-        except LeftOutError as reason:
+        except (LeftOutError, IndexError) as reason:
             process.files, process.regions = before
-            self.left_out[str(reason)] += 1
+            cut = isinstance(reason, IndexError)
+            self.left_out[f"{call.name}, cut" if cut else str(reason)] += 1
             if call.name == "close" and call.arguments:
                 self._drop(process, call.arguments[0])
         if call.name == "execve" and not call.error:
@@ -208,7 +209,7 @@ class Script:
                     words.append(f"f{folder.slot}")
             elif letter == "p":
                 path = string(text)
-                if path is None and text != "NULL":
+                if (path is None and text != "NULL") or "\0" in (path or ""):
                     raise LeftOutError(f"{call.name}, cut")
                 empty = not path
                 if empty and folder is None:

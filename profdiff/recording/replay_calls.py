@@ -129,7 +129,7 @@ class Memory:
         """Result and arguments, ``file`` being the one that is mapped."""
         if call.error or len(call.arguments) < 6:
             raise LeftOutError("mmap that fails")
-        start, length, protection, flags, _, offset = call.arguments
+        start, length, protection, flags, _, offset = call.arguments[:6]
         size, result = value(length), value(call.result)
         if not 0 < size <= _MAX_REGION:
             raise LeftOutError("mmap of more than 1 TiB")

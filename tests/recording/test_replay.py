@@ -117,8 +117,8 @@ def test_a_replay_makes_the_calls_of_the_trace(tmp_path: Path) -> None:
     """By strace's own word: of the program, and of what replays it, twice."""
     strace = need_program("strace")
     need_program("cc", "gcc")
-    if subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode:
-        pytest.skip("unshare -rm makes no namespace here")
+    if subprocess.run(["unshare", "-rmpf", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("unshare -rmpf makes no namespace here")
     place = tmp_path / "work"
     (place / "sub/deep").mkdir(parents=True)
     (place / "sub/big").write_bytes(b"x" * 300_000)
@@ -143,7 +143,7 @@ def test_a_replay_makes_the_calls_of_the_trace(tmp_path: Path) -> None:
     head[3] = str(int(head[3]) - 1)
     (tmp_path / "script").write_text("\n".join([" ".join(head), *lines[1:], ""]))
     run = subprocess.run(
-        [strace, "-o", again, "-E", "A=b", "unshare", "-rm", "./replay", "script", "2"],
+        [strace, "-f", "-o", again, "unshare", "-rmpf", "./replay", "script", "2"],
         cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
     differing = int(re.search(r"(\d+) with another outcome", run.stdout)[1])

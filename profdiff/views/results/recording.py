@@ -4,6 +4,7 @@ reader must know of it."""
 import shlex
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from pathlib import PurePath
 from typing import Annotated
 
 from msgspec import Meta
@@ -77,6 +78,8 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
     at_hand = manifest.points[setting.point].parameters
     argv = [points.substitute(word, at_hand) for word in shown_command(manifest.workload.argv)]
     command = units.printable(shlex.join(argv)) or "unknown"
+    if manifest.workload.replay and len(argv) > 1:
+        command = f"replay of {units.printable(PurePath(argv[1]).stem)}"
     return Workload(
         argv=manifest.workload.argv,
         ops=setting.ops,
