@@ -149,9 +149,9 @@ def cover_letter(findings: Findings) -> list[str]:
     patches = kernels[1:]
     if largest is None or len(kernels) < 2 or not all(k.source or k.hole for k in kernels):
         raise InputError("--cover-letter: the session is no series of commits: record --series")
-    one, ops = largest.result, largest.result.ops or 1
+    one = largest.result
     values = {
-        label: found.value / ops
+        label: found.value
         for label, cell in zip(results.labels, one.cells, strict=True)
         if (found := Median.of(cell)).value is not None
     }
@@ -175,7 +175,7 @@ def cover_letter(findings: Findings) -> list[str]:
     columns = [Column("patch", name=True), *map(Column, (base_unit := one.metric.name, "delta"))]
     columns += [Column("change"), *([Column("verdict")] if judged else [])]
     full = [[*row, *[""] * (len(columns) - len(row))] for row in rows]
-    each = " per op" if largest.result.ops else ""
+    each = " per op" if one.ops else ""
     where = f" at {one.setting.title}" if one.setting.title else ""
     title = f"{base_unit}{each}{where}, each patch against the one before it"
     return [line for block in draw(title, columns, full, WIDTH) for line in block.lines]

@@ -85,8 +85,8 @@ def value(text: str) -> int:
 
 @dataclass
 class OpenFile:
-    """An open file. ``names``: how many descriptors it has, of all processes; ``held``: bytes in a
-    pipe, which its two ends share, None for what is no pipe."""
+    """An open file. ``names``: how many descriptors it has, of all processes; ``held``: how many
+    bytes are in a pipe, whose two ends share it, else None."""
 
     slot: int
     path: str | None = None
