@@ -28,8 +28,8 @@ HEADINGS: Headings = {
     ),
     "What is compared": ("--series", "--arch", "--compilers", "--variant", "--boot"),
     "The workload": (
-        *("--experiment", "--file", "--no-file", "--sysroot", "--zip", "--difference", "--copies"),
-        *("--timeout", "--metric", "--metric-sample", "--boot-runs"),
+        *("--experiment", "--replay", "--file", "--no-file", "--sysroot", "--zip", "--difference"),
+        *("--copies", "--timeout", "--metric", "--metric-sample", "--boot-runs"),
     ),
     "The guest": ("--cpu", "--qemu", "--restore", "--settle", "--observe"),
     "States and spread": ("--vary-state", "--vary-boots", "--aa", "--seed", "--verify"),
