@@ -168,7 +168,7 @@ def cover_letter(findings: Findings) -> list[str]:
             row.append("no result")
         else:
             row += [_number(value), *_added(before, value)]
-            row += [result.judged(steps.get(kernel.label))] if judged else []
+            row += [str(result.judged(steps.get(kernel.label)) or "")] if judged else []
             before = last = value
         rows.append(row)
     rows.append(["all", _number(last), *_added(values.get(base.label), last)])
