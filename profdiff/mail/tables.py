@@ -143,12 +143,12 @@ def _ladder(findings: Findings, one: Result, kernel: int) -> list[Part]:
 
 def cover_letter(findings: Findings) -> list[str]:
     """The lines of a table for a series' cover letter: a row for each patch, with what it adds to
-    the kernel before it, and their sum. Raises InputError for what is no series."""
+    the kernel before it, and their sum. Raises InputError if there are no commits."""
     results, largest = findings.results, largest_change(findings.results, findings.setting)
     kernels = [kernel for kernel in findings.manifest.kernels if not kernel.twin_of]
     patches = kernels[1:]
     if largest is None or len(kernels) < 2 or not all(k.source or k.hole for k in kernels):
-        raise InputError("--cover-letter: the session is no series of commits: record --series")
+        raise InputError("--cover-letter: the kernels are not commits of a series: record --series")
     one = largest.result
     values = {
         label: found.value

@@ -270,4 +270,4 @@ def test_a_series_has_a_table_for_its_cover_letter(tmp_path: Path) -> None:
     assert "From: " not in "".join(lines)
     exact_session(tmp_path / "t")
     said = profdiff("mail", tmp_path / "t", "--cover-letter", status=2)
-    assert "--cover-letter: the session is no series of commits" in said.stderr
+    assert "--cover-letter: the kernels are not commits of a series" in said.stderr
