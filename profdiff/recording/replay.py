@@ -29,11 +29,13 @@ from profdiff.recording.replay_calls import (
     Memory,
     OpenFile,
     Process,
+    TracedCall,
     learn,
+    read,
+    string,
     value,
 )
 from profdiff.recording.replay_tree import Tree
-from profdiff.recording.strace import TracedCall, read, string
 from profdiff.session.manifest import Replayed
 
 _MAX_BUFFER = 16 << 20

@@ -11,7 +11,7 @@ from support import IMPORTED, error_line, need_program, profdiff
 
 from profdiff.base.errors import InputError
 from profdiff.recording.replay import Script, written
-from profdiff.recording.strace import TracedCall, arguments, read, string
+from profdiff.recording.replay_calls import TracedCall, arguments, read, string
 from profdiff.session.session import Session
 
 TRACE = """\

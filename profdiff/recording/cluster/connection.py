@@ -23,7 +23,7 @@ from profdiff.base.errors import InputError, MissingError
 from profdiff.base.terminal import last_line
 from profdiff.collectors.kernels.address import Address, parse_address
 from profdiff.collectors.machine.run import connection_message, ssh_command
-from profdiff.recording.cluster.quiet import quiet
+from profdiff.recording.cluster.errand import quiet
 
 if TYPE_CHECKING:
     from distributed import Client
