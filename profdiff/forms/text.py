@@ -239,6 +239,8 @@ def _cell(table: Table, row: Sequence[Cell], shown: _Shown, numbers: Numbers, mo
         case "path":
             functions = cast("list[str]", cell)
             return " > ".join(functions[-_PATH:]) or "(not known)"
+        case "change" if unmatched := table.unmatched(row, column.kernel):
+            return unmatched
         case "change":
             other = row[table.index(column.of, column.kernel)]
             if cell is None or other is None:

@@ -82,7 +82,7 @@ let drawnPoint;
 function drawPoint() {
   drawnPoint = point;
   drawAnswers();
-  drawSections();
+  drawSections(data.sections);
   drawExperiment();
   drawFacts();
   // Timed runs have no functions.

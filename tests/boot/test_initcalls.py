@@ -7,7 +7,7 @@ import pytest
 from synthetic import chains
 
 from profdiff.collectors.recorded import CallTree
-from profdiff.topics.initcalls.measure import OUTSIDE, Booted, Initcall, defined, of_tree
+from profdiff.topics.initcalls.measure import OUTSIDE, Booted, Initcall, defined, of_tree, renamed
 
 KALLSYMS = b"""\
 ffffffff81800078 d str__initcall__trace_system_name
@@ -94,3 +94,41 @@ def test_threads_stand_apart(target: int, phase: str) -> None:
     found = counted([(-1, -1, -1), (0, -1, target), (1, target, HELPER)], [(2, HELPER, 9)])
     assert found.phases[phase] == 9
     assert not found.initcalls
+
+
+def made(**initcalls: str) -> Booted:
+    """Initcalls as LEVEL MODULE FUNCTION..., each function of which executed something."""
+    counts, functions = dict[Initcall, int](), dict[tuple[Initcall, str], int]()
+    for name, words in initcalls.items():
+        level, module, *called = words.split()
+        one = Initcall(name.removesuffix("_2"), module, level)
+        counts[one] = 100
+        functions |= {(one, function): 10 for function in (one.name, *called)}
+    return Booted(counts, functions, {})
+
+
+def test_initcalls_that_were_renamed() -> None:
+    """Initcalls of 6.12 and 7.1: one is known by its name, or by its level and what it executed."""
+    base = made(
+        iomap_buffered_init="fs iomap bioset_init kmalloc mempool_init",
+        iomap_dio_init="fs iomap sysctl_init",
+        init_mmap_min_addr="pure min_addr update_mmap_min_addr",
+        bts_init="arch bts perf_pmu_register",
+        kept_init="core kept a",
+        gone_init="core gone b c d",
+    )
+    other = made(
+        iomap_ioend_init="fs iomap bioset_init kmalloc mempool_init get_random",
+        mmap_min_addr_init="pure min_addr register_sysctl kmalloc insert_header",
+        bts_init="early bts perf_pmu_register",
+        kept_init="core kept a",
+        gone_init_late="late gone b c d",
+    )
+    found = {new.name: old.name for new, old in renamed(base, other).items()}
+    assert found == {"iomap_ioend_init": "iomap_buffered_init", "bts_init": "bts_init"}
+    # Two that could be it.
+    both = made(
+        iomap_ioend_init="fs iomap bioset_init kmalloc mempool_init",
+        iomap_bioend_init="fs iomap bioset_init kmalloc mempool_init",
+    )
+    assert renamed(base, both) == {}

@@ -4,6 +4,8 @@ be recorded so."""
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import whole_run
@@ -11,12 +13,18 @@ from support import LIGHT, error_line, need_program, profdiff
 from tables import rows, tables
 
 from profdiff.base.errors import InputError
+from profdiff.checks.rows import judge_rows
 from profdiff.collectors.architecture import ARM64
 from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.exact.entry import Exact
 from profdiff.collectors.guest.qemu import Qemu
+from profdiff.evidence.conditions.condition import Condition
+from profdiff.evidence.findings import Findings
+from profdiff.forms import text
+from profdiff.session.manifest import Run
 from profdiff.session.session import Session
-from profdiff.topics.initcalls.measure import booted
+from profdiff.topics.initcalls import shapes
+from profdiff.topics.initcalls.measure import Booted, as_base, booted
 
 
 def test_what_a_boot_cannot_be(tmp_path: Path) -> None:
@@ -80,6 +88,42 @@ def test_initcalls_are_those_that_the_kernel_tells(recorded: Path) -> None:
     first = booted(session, plain)
     assert list(first.initcalls) == list(found.initcalls)
     assert first == booted(session, again)
+
+
+@pytest.mark.guest
+def test_a_renamed_initcall_is_one_row(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the second kernel had another name for one, lacked one, and had one more."""
+    names = {"iomap_buffered_init": "iomap_ioend_init", "pty_init": "devpts_setup"}
+
+    def otherwise(session: Session, run: Run) -> Booted:
+        found = booted(session, run)
+        if run.kernel == "plain":
+            return found
+        known = {one: one._replace(name=names.get(one.name, one.name)) for one in found.initcalls}
+        return as_base(found, known)
+
+    monkeypatch.setattr(shapes, "booted", otherwise)
+    session = Session.open(recorded)
+    section = shapes.section(cast("Findings", SimpleNamespace(session=session)))
+    (table, _) = section.tables
+    by_name = {row[table.index("initcall")]: row for row in table.all_rows}
+    row = by_name["iomap_ioend_init"]
+    assert row[table.index("was")] == "iomap_buffered_init"
+    assert "iomap_buffered_init" not in by_name
+    assert min(row[table.index("count", label)] for label in ("plain", "told")) > 20_000
+    # Neither is the initcall that changed most.
+    for label, name in (("plain", "pty_init"), ("told", "devpts_setup")):
+        assert by_name[name][table.index("only", "told")] == label
+        (said,) = [one for one in section.sentences if one.startswith(f"{label} has 1 initcall")]
+        assert said.endswith(f"instructions: {name}.")
+    assert any("in serial8250_init where" in one for one in section.sentences)
+    shown = text.render(section, width=200)
+    assert "only plain" in shown and "only told" in shown
+    assert " new " not in shown and "vanished" not in shown.split("phases of the boot")[0]
+    for name in ("iomap_ioend_init", "iomap_buffered_init"):
+        condition = Condition.parse(f"initcalls:{name} < +1000000")
+        (judged,) = judge_rows(section, ["plain", "told"], [condition])
+        assert judged.change.base == row[table.index("count", "plain")]
 
 
 @pytest.mark.guest

@@ -4,7 +4,6 @@ What makes two QEMUs the same: counts belong to one.
 """
 
 import hashlib
-import logging
 import re
 import subprocess
 import zlib
@@ -17,16 +16,6 @@ from profdiff.base.errors import InputError, MissingError
 from profdiff.collectors.architecture import named
 from profdiff.collectors.guest.qemu import Qemu, find_emulator
 from profdiff.collectors.records import Failure
-
-
-def quiet() -> None:
-    """Keep Dask from writing to standard error."""
-    import distributed  # noqa: F401  # sets levels when it is loaded
-
-    for name in list(logging.root.manager.loggerDict):
-        if name.partition(".")[0] in ("distributed", "tornado", "bokeh", "asyncio"):
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-
 
 _SECONDS = 60
 

@@ -6,7 +6,9 @@ initcalls, whose symbols are in kallsyms, tells their levels.
 """
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.recorded import CallTree
+from profdiff.evidence.blame.renamed import LEAST, Names
 from profdiff.profile.kept_chains import chains_of
 from profdiff.profile.runs import recorded
 from profdiff.session.manifest import Run
@@ -132,6 +135,39 @@ def booted(session: Session, run: Run) -> Booted:
     if not result.initcalls:
         raise InputError(f"{run.kernel}: {_CALLER}() was not seen to call initcalls of its table")
     return result
+
+
+def renamed(base: Booted, other: Booted) -> dict[Initcall, Initcall]:
+    """The base's initcall that each of another kernel's own is, by the latter: one of its name, in
+    another file or on another level; or one of its level with a near name that executed the same
+    functions. What could be one of two is none."""
+    found = dict[Initcall, Initcall]()
+    for is_same in (lambda old, new: old.name == new.name, partial(_alike, base, other)):
+        gone = base.initcalls.keys() - other.initcalls.keys() - {*found.values()}
+        came = other.initcalls.keys() - base.initcalls.keys() - found.keys()
+        pairs = [(old, new) for old in gone for new in came if is_same(old, new)]
+        olds, news = (Counter(pair[side] for pair in pairs) for side in (0, 1))
+        found |= {new: old for old, new in pairs if olds[old] == news[new] == 1}
+    return found
+
+
+def _alike(base: Booted, other: Booted, old: Initcall, new: Initcall) -> bool:
+    if old.level != new.level or not Names.of(old.name, new.name).near:
+        return False
+    before, after = (
+        {"" if name == own.name else name for one, name in boot.functions if one == own}
+        for boot, own in ((base, old), (other, new))
+    )
+    return 2 * len(before & after) >= LEAST * (len(before) + len(after)) > 0
+
+
+def as_base(booted: Booted, names: Mapping[Initcall, Initcall]) -> Booted:
+    """What a kernel booted, with initcalls as ``names`` has them."""
+    return Booted(
+        {names.get(one, one): count for one, count in booted.initcalls.items()},
+        {(names.get(one, one), name): n for (one, name), n in booted.functions.items()},
+        booted.phases,
+    )
 
 
 def of_tree(calls: CallTree, chains: Chains, table: Sequence[Initcall], outside: int) -> Booted:

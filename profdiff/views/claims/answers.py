@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from profdiff.base import units
+from profdiff.evidence.blame.renamed import other_names
 from profdiff.profile.comparison import Comparison
 from profdiff.topics.functions.marks import Deltas
 from profdiff.views.profile import Seat, seats
@@ -190,7 +191,9 @@ def _most(
     side: Side | None,
 ) -> Largest | None:
     """By int64[F], the deltas of functions on a kernel, by number."""
-    rows = comparison.rows(side)
+    rows, deltas = comparison.rows(side), deltas.copy()
+    for new, old in other_names(comparison, kernel).items():
+        deltas[[new, old]] = deltas[new] + deltas[old], 0
     along = deltas[rows] * (1 if whole > 0 else -1)
     if comparison.samples is not None:
         # What a few samples more or less make, no headline names.
