@@ -69,7 +69,7 @@ MAIL_HEADINGS = {
     "What the mail says": (
         *("--at", "--cell", "--top", "--without", "--types", "--sharing", "--inventory"),
         *("--subject", "--regression", "--real-use", "--reproducer", "--with-source"),
-        *("--checklist", "--attach", "--repo", "--base", "--new"),
+        *("--checklist", "--cover-letter", "--attach", "--repo", "--base", "--new"),
     ),
     "To whom": ("--from", "--to", "--cc", "--thread", "--reply-to", "--quote"),
     "Trailers": (

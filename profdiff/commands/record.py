@@ -72,7 +72,7 @@ def record_experiment(options: dict[str, Any]) -> None:
             record_suite(wanted, jobs, place)
         return
     shard = wanted_shard(options)
-    if not (options["command"] or options["boot"]):
+    if not (options["command"] or options["boot"] or options["replay"]):
         _agree(session_folder(options["output"], ()), options["yes"])
     asked = of_shard(shard, experiments(options))
     for note in dict.fromkeys(one.note for one in asked.each if one.note):

@@ -286,9 +286,12 @@ def _functions(findings: Findings, kernel: str, top: int) -> Section:
 
 def reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
     words, renamed = measured.recorded(findings.manifest)
-    parts: list[Part] = [Verbatim(_command(words), 2)]
+    parts: list[Part] = [Verbatim(typed_command(words), 2)]
     if renamed:
         parts.append(Prose("The kernels are the sender's: give your own builds."))
+    if findings.manifest.workload.replay:
+        parts.append(Prose("The trace is the sender's: strace -f -y -o FILE PROGRAM writes one."))
+        reproducer = None
     if reproducer and reproducer.text:
         parts += [Prose(f"{reproducer.name}:"), Verbatim(reproducer.text)]
         if _MARKS in reproducer.text:
@@ -302,7 +305,7 @@ def reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
     return Section("How to reproduce", parts, bounded=False)
 
 
-def _command(words: Sequence[str]) -> str:
+def typed_command(words: Sequence[str]) -> str:
     """A command line for a shell; where it is long, an option stands on one line with its value."""
     parts: list[str] = []
     options = True

@@ -24,6 +24,13 @@ _PART = r"[^\s/'\"`=:,;()<>\[\]{}|&]+"
 _PATH = re.compile(rf"(?<![\w./~@%+-])((?:~[\w.-]*|\.{{1,2}})?/(?:{_PART}/+)*{_PART}/*)")
 # What every machine has.
 _EVERYWHERE = ("/proc/", "/sys/", "/dev/")
+# Of a program's arguments, folders that every machine has.
+_SYSTEM = (*_EVERYWHERE, "/bin/", "/sbin/", "/lib", "/usr/", "/etc/")
+# Options whose values are no paths of the writer's machine, though they may look like some.
+_VERBATIM = ("--append", "--metric")
+_VERBATIM_SET = tuple(f"{option}=" for option in _VERBATIM)
+# git:REPO@REV: a branch may have slashes.
+_GIT = re.compile(r"((?:[\w.+-]+=)*git:)([^@,:]+)(@[^,]*)?(.*)", re.DOTALL)
 
 
 def without_paths(text: str) -> str:
@@ -75,7 +82,23 @@ def recorded(manifest: Manifest) -> tuple[list[str], bool]:
     if workload.kind == "imported":
         kernels = {}
     found, renamed = [], False
-    for written in manifest.command:
+    words = list(manifest.command)
+    end = words.index("--") if "--" in words else len(words)
+    for number, written in enumerate(words):
+        option = words[number - 1] if 0 < number < end else ""
+        # What a shard lacked, others recorded.
+        if not manifest.shard and (written.startswith("--shard") or option == "--shard"):
+            continue
+        if option in _VERBATIM or (number < end and written.startswith(_VERBATIM_SET)):
+            found.append(written)
+            continue
+        if option == "--variant":
+            found.append(_program(written, words))
+            continue
+        if option == "--file" or written.startswith("--file="):
+            source, colon, place = written.partition(":")
+            found.append(f"{_word(source)}{colon}{place}")
+            continue
         # --kernel LABEL=SPEC, --kernel=LABEL=SPEC, --kernel SPEC; what its guest is given stays.
         word, given = _without_variant(written)
         start = next((len(word) - len(spec) for spec in kernels if word.endswith(spec)), None)
@@ -85,9 +108,22 @@ def recorded(manifest: Manifest) -> tuple[list[str], bool]:
             renamed = True
         elif word in workload.argv[:1] and PurePosixPath(word).parent != PurePosixPath():
             found.append(PurePosixPath(word).name)
+        elif git := _GIT.fullmatch(word):
+            found.append(f"{git[1]}{_word(git[2])}{git[3] or ''}{without_paths(git[4])}{given}")
+        elif number > end and word.startswith(_SYSTEM):
+            found.append(written)
         else:
             found.append(f"{_word(word)}{given}")
     return found, renamed or bool(kernels)
+
+
+def _program(word: str, words: Sequence[str]) -> str:
+    """A variant by its file's name; with its folder's, where another one has that name too."""
+    path = PurePosixPath(word.partition("=")[2])
+    name = f"/{path.name}"
+    if path.is_absolute() and sum(other.endswith(name) for other in words) > 1:
+        return f"{word.partition('=')[0]}={path.parent.name}{name}"
+    return _word(word)
 
 
 _BUILD_ID = 12
@@ -315,7 +351,8 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
     told = [f"{what}, in {each} of each kernel under QEMU's emulator{_mitigations(findings)}."]
     if ops:
         lengths = " by which its two lengths differ" if findings.setting.short is not None else ""
-        told.append(f"An op is one of {ops:,} operations{lengths} (--ops).")
+        what = "replays" if findings.manifest.workload.replay else "operations"
+        told.append(f"An op is one of {ops:,} {what}{lengths} (--ops).")
     told.append(limits)
     return " ".join(told)
 

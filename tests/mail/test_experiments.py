@@ -1,10 +1,14 @@
 """What the letter says of experiments: which claim comes first, tables, boots, evidence."""
 
 import re
+from pathlib import Path
 
 import pytest
 from mail.letters import timed
 from msgspec.structs import replace
+from support import profdiff
+from synthetic_series import COUNTS, OPS, series
+from synthetic_session import exact_session
 
 from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
@@ -246,3 +250,24 @@ def test_prose_is_narrow_and_tables_are_not_wide() -> None:
         assert all(len(line) <= 100 for line in text(findings).splitlines())
         prose = [line for line in text(findings).splitlines() if "  " not in line.strip()]
         assert all(len(line) <= 75 for line in prose), max(prose, key=len)
+
+
+def test_a_series_has_a_table_for_its_cover_letter(tmp_path: Path) -> None:
+    """A row for each patch, its delta to the one before that was built, and the sum."""
+    series(tmp_path / "s")
+    lines = profdiff("mail", tmp_path / "s", "--cover-letter").stdout.splitlines()
+    rows = [re.split(r"  +", line.strip()) for line in lines]
+    counts = [sum(one.values()) for one in COUNTS.values()]
+    assert ["base: mm/mprotect: base", f"{counts[0] / OPS:.2f}"] in rows
+    step = counts[1] - counts[0]
+    told = [f"{counts[1] / OPS:.2f}", f"{step / OPS:+.2f}", f"{100 * step / counts[0]:+.1f}%"]
+    assert ["1/3 mm/mprotect: 1-hoist", *told] in rows
+    assert ["2/3 2-broken", "not built"] in rows
+    total = counts[2] - counts[0]
+    told = [f"{counts[2] / OPS:.2f}", f"{total / OPS:+.2f}", f"{100 * total / counts[0]:+.1f}%"]
+    assert ["all", *told] in rows
+    assert max(map(len, lines)) <= 75
+    assert "From: " not in "".join(lines)
+    exact_session(tmp_path / "t")
+    said = profdiff("mail", tmp_path / "t", "--cover-letter", status=2)
+    assert "--cover-letter: the kernels are not commits of a series" in said.stderr

@@ -365,6 +365,8 @@ def workload_name(findings: Findings) -> str:
     name = path.stem if workload.kind == "source" else path.name
     if name == PROGRAM:
         name = name.strip("{}")
+    if workload.replay and len(workload.argv) > 1:
+        name = f"replay of {Path(workload.argv[1]).stem}"
     if workload.kind == "imported":
         # Its command is perf's own.
         name = workload.program

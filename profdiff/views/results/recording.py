@@ -98,6 +98,8 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
     at_hand = manifest.points[setting.point].parameters
     argv = [points.substitute(word, at_hand) for word in shown_command(manifest.workload.argv)]
     command = units.printable(shlex.join(argv)) or "unknown"
+    if manifest.workload.replay and len(argv) > 1:
+        command = f"replay of {units.printable(PurePath(argv[1]).stem)}"
     return Workload(
         argv=manifest.workload.argv,
         ops=setting.ops,
@@ -114,6 +116,8 @@ def remarks(comparisons: Sequence[Comparison], pair: Lengths | None = None) -> l
     if shard := next((one.manifest.shard for one in comparisons), ""):
         text = f"only shard {shard} of the runs; profdiff merge puts shards together"
         found.append(Remark(kind="caution", text=text))
+    if replay := next((one.manifest.workload.replay for one in comparisons), None):
+        found.append(Remark(kind="how", text=units.printable(replay.told)))
     for _, members in groupby(comparisons, key=lambda comparison: comparison.runs[0].collector):
         group = list(members)
         first = group[0]
