@@ -133,8 +133,8 @@ def test_three_kernels_have_a_column_each() -> None:
 @pytest.mark.parametrize(
     ("less", "said"),
     [
-        (0, "f accounts for 100% of that."),
-        (90, "f changed most, and others offset part of that."),
+        (0, "100% of the increase is in f."),
+        (90, "f changed most; others offset part of it."),
     ],
 )
 def test_a_part_is_no_more_than_the_whole(less: int, said: str) -> None:
