@@ -112,7 +112,9 @@ def changed(table: Table, kernel: str, title: str, most: int, width: int) -> lis
             for row in sorted(sure, key=lambda row: -abs(_number(row[delta])))[:most]
         ],
     )
-    return drawn(part, f"{title}{_unit(table)}:", width)
+    # Of how many ops, a mail says once.
+    each = " per op" if table.ops else ""
+    return drawn(part, f"{title}{each}{table.remark}:", width)
 
 
 def drawn(table: Table, title: str, width: int) -> list[Block]:

@@ -92,8 +92,9 @@ def recorded(manifest: Manifest) -> tuple[list[str], bool]:
 
 _BUILD_ID = 12
 _MAX_VALUES, _OPTIONS = 4, 5
+_MAX_LINES = 6
 # Notes that a reader needs to judge counts, and values that scatter.
-_COUNTS = ("iterations", "remark", "scaled", "whole", "ticks", "states")
+_COUNTS = ("iterations", "remark", "scaled", "whole", "ticks")
 _SCATTER = ("boots", "machine", "varied", "remark", "scaled", "whole", "rule", "p", "floor")
 # What decides most about a machine (evidence.md's state: processor, THP, NUMA balancing ...), as
 # environment.sh names it, and as people do.
@@ -148,7 +149,7 @@ def config(findings: Findings, kernel: str) -> Section:
         for one in shown
     ]
     title = (
-        f"{len(pairs):,} config options differ ({base} -> {kernel}); {len(relevant):,} can matter"
+        f"{len(pairs):,} config options differ ({base} -> {kernel}); {len(relevant):,} may matter"
     )
     if not told:
         return Section("", [Prose(f"{title}.")] if pairs else [])
@@ -156,8 +157,9 @@ def config(findings: Findings, kernel: str) -> Section:
 
 
 def _notes(lines: Sequence[str]) -> Notes:
-    """Each at most three lines long. Who doubts a result looks here first, so none is left out."""
-    texts = [units.ended(units.printable(line), 3 * WIDTH - 16) for line in lines]
+    """Who doubts a result looks here first, so none is left out, and none is cut, unless a
+    stranger's is very long."""
+    texts = [units.ended(units.printable(line), _MAX_LINES * WIDTH) for line in lines]
     return Notes(texts, stays=True)
 
 
@@ -222,6 +224,9 @@ def _how(findings: Findings, largest: LargestChange | None) -> list[str]:
     lines = [*_few(told, "remark"), *_timed(findings, collectors, where)]
     exact = largest is not None and largest.change.counted
     kinds = _COUNTS if exact else _SCATTER
+    if not findings.results.swept and len(findings.results.labels) < 3:
+        # The first sentence has it.
+        kinds = kinds[1:] if exact else kinds
     if findings.results.every:
         lines += [note.text for note in notes.notes(findings.results) if note.kind in kinds]
     return lines
@@ -287,7 +292,7 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
         return ""
     each = "one boot" if boots == 1 else f"{boots:,} boots"
     limits = (
-        "This says nothing about time, cycles or caches, nor about other configs: "
+        "They say nothing about time, cycles or caches, nor about other configs: "
         f"{recording.TIME_SIGN}."
     )
     if registry.collector(collector).kind == TRANSFERRED:
@@ -301,20 +306,25 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
         what = f"Every instruction of the workload is counted{word}, none is sampled"
     else:
         what = "The emulated guest's clock counts instructions"
-    told = [f"{what}, in {each} of each kernel under QEMU's emulator{_mitigations(findings)}."]
-    if ops:
-        lengths = " by which its two lengths differ" if findings.setting.short is not None else ""
-        told.append(f"An op is one of {ops:,} operations{lengths} (--ops).")
+    told = [f"{what}, in {each} of each kernel under QEMU's emulator."]
+    if findings.lengths and ops:
+        short, long = findings.lengths.ops
+        told.append(
+            f"Counts are per op: a run of {long:,} ops minus one of {short:,}, divided by {ops:,}."
+        )
+    elif ops:
+        told.append(f"Counts are per op: those of {ops:,} ops, divided by {ops:,}.")
+    elif limits.startswith("They say"):
+        limits = limits.replace("They say", "This says", 1)
     told.append(limits)
     return " ".join(told)
 
 
-def _mitigations(findings: Findings) -> str:
-    """``, with mitigations=off``, as the command line has it last; else which work."""
+def mitigations(findings: Findings) -> str:
+    """``mitigations=off``, as the command line has it last; else which work."""
     lines = [findings.facts.command_lines.get(one.label) or "" for one in findings.kernels]
     found = [re.findall(r"(?:^|\s)(mitigations=\S+)", line)[-1:] for line in lines]
     # What only some were given stands beside these.
     if found[0] and all(one == found[0] for one in found):
-        return f", with {units.printable(found[0][0])}"
-    known = state.mitigations(findings.state)
-    return f" ({units.printable(known)})" if known else ""
+        return units.printable(found[0][0])
+    return units.printable(state.mitigations(findings.state))

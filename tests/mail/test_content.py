@@ -87,7 +87,7 @@ def test_sections_stand_in_their_order_and_can_be_left_out() -> None:
         "base: Linux 6.0.0, build id abababababab, the base",
         "compiler: gcc 12.2.0",
         "Every instruction of the workload is counted",
-        "An op is one of 40,000 operations (--ops). This says nothing about time, cycles or caches",
+        "Counts are per op: those of 40,000 ops, divided by 40,000. They say nothing about time",
         "QEMU TCG (version 7.2.22; 1 vCPU, 512 MiB)",
         "failed run new-2: the workload ended with exit status 3",
     ):

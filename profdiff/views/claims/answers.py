@@ -86,8 +86,8 @@ class Largest(Record, frozen=True):
         """In words, as a part of ``whole`` ("the increase")."""
         inlined = ", including functions inlined there" if self.inlined else ""
         if self.part > 1:
-            between = ", " if inlined else " "
-            return f"{self.names}{inlined}{between}changed most; others offset part of it"
+            changed = "change is" if len(self.functions) == 1 else "changes are"
+            return f"the largest {changed} in {self.names}{inlined}; others offset part of it"
         return f"{units.percent(self.part, '.0f')} of {whole} is in {self.names}{inlined}"
 
 
