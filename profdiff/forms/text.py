@@ -136,7 +136,8 @@ def with_legend(
         wider = (one for one in _WIDTHS if one > width)
         enough = (one for one in wider if not _drawn(table, numbers, one)[-1].left_out)
         named = units.listed(map(units.printable, dict.fromkeys(left_out)))
-        advice = f"no room for {named}: --width {next(enough, _WIDTHS[-1])}"
+        them = "it" if len(set(left_out)) == 1 else "them"
+        advice = f"{named} hidden; --width {next(enough, _WIDTHS[-1])} shows {them}"
         tail.extend(units.wrap(advice, width))
     titles = [title for part in parts for title in part.shown]
     notes = [

@@ -108,7 +108,7 @@ def _refuse_other_builds(findings: Findings, label: str) -> None:
     if told:
         more = f", and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
         raise InputError(
-            f"--regression: {base} and {label} are built otherwise, which can be the cause: "
+            f"--regression: {base} and {label} are built differently, which may be the cause: "
             f"{', '.join(told[:_TOLD])}{more}: record kernels that are built alike "
             "(git:LINUX@REV), or bisect"
         )

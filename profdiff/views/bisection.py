@@ -181,12 +181,13 @@ def _explained(found: kept.Bisection) -> Sequence[str]:
         return []
     rest = (bad - good) - (culprit - parent)
     whole = f"{units.digits(good)} to {units.digits(bad)}, {_size(found, bad - good)}"
+    if abs(found.explained - 1) < _LEAST:
+        return ["This step is the whole change from good to bad."]
     said = []
-    if abs(found.explained - 1) < _LEAST or 0 < found.explained < 1:
+    if 0 < found.explained < 1:
         said.append(f"this step is {units.percent(found.explained, '.0f')} of it")
-    if abs(found.explained - 1) >= _LEAST:
-        does = "add" if rest > 0 else "take away"
-        said.append(f"other commits {does} {_size(found, abs(rest)).removeprefix('+')}")
+    does = "add" if rest > 0 else "take away"
+    said.append(f"other commits {does} {_size(found, abs(rest)).removeprefix('+')}")
     return [f"From good to bad it is {whole}: {', '.join(said)}."]
 
 

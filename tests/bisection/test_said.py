@@ -94,7 +94,7 @@ def test_more_than_the_whole_change_is_what_others_take_away() -> None:
 
 def test_all_of_the_change_is_said() -> None:
     part = sentences(changed(culprit=revision("d", value=1500), explained=1.0))[1]
-    assert part == "From good to bad it is 1,000 to 1,500, +500: this step is 100% of it."
+    assert part == "This step is the whole change from good to bad."
     unknown = changed(explained=None)
     assert not [one for one in sentences(unknown) if one.startswith("From good")]
 

@@ -351,5 +351,7 @@ def test_a_regression_is_of_kernels_that_are_built_alike(
     if not said:
         refuse_accident(one)
         return
-    with pytest.raises(InputError, match=f"are built otherwise, which can be the cause: .*{said}"):
+    with pytest.raises(
+        InputError, match=f"are built differently, which may be the cause: .*{said}"
+    ):
         refuse_accident(one)

@@ -32,9 +32,9 @@ def same_instructions_sentences(findings: Findings) -> list[str]:
     """One for each such kernel, at the setting."""
     base = findings.results.labels[0]
     return [
-        f"{one.label} executes the instructions of {base}, and of each class as many, but "
-        f"{units.printable(one.time.metric.name)} changes by {result.delta(one.change)}: same "
-        "instructions: layout of code or data (profdiff report --layout)."
+        f"{one.label} executes the same instructions as {base}, but "
+        f"{units.printable(one.time.metric.name)} changes by {result.delta(one.change)}: look at "
+        "the layout of code and data (profdiff report --layout)."
         for one in same_instructions(findings)
     ]
 

@@ -183,7 +183,7 @@ def _by_chance(comparison: Comparison, kernel: int) -> str:
     )
     if min(base.runs, other.runs) > 1:
         return f"{told}."
-    return f"{told}, without what differs between boots, which one recording does not show."
+    return f"{told}, and differences between boots, which one recording does not show, come on top."
 
 
 def _amount(words: Words, change: Estimate) -> tuple[str, str]:
