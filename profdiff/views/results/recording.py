@@ -191,9 +191,9 @@ def _sampled(group: list[Comparison]) -> list[Remark]:
 def _inlines(comparison: Comparison) -> Iterator[str]:
     """Whose kernel shows none, if no kernel does. Where some do, cautions say it."""
     if inlines.VMLINUX not in inlines.folded(comparison.manifest.compared):
-        for label, known in zip(comparison.labels, comparison.inlines_visible, strict=True):
-            if not known:
-                yield f"{label}: no debug ELF, so inlined functions are not visible"
+        pairs = zip(comparison.labels, comparison.inlines_visible, strict=True)
+        if lacking := [label for label, known in pairs if not known]:
+            yield f"{', '.join(lacking)}: no debug ELF, so inlined functions are not visible"
 
 
 def _repeated(comparison: Comparison) -> Iterator[str]:
