@@ -222,10 +222,9 @@ def _how(findings: Findings, largest: LargestChange | None) -> list[str]:
     where = state.machine(findings)
     lines = [*_few(told, "remark"), *_timed(findings, collectors, where)]
     exact = largest is not None and largest.change.counted
-    kinds = _COUNTS if exact else _SCATTER
-    if not findings.results.swept and len(findings.results.labels) < 3:
-        # The first sentence has it.
-        kinds = kinds[1:] if exact else kinds
+    kinds: Sequence[str] = _COUNTS if exact else _SCATTER
+    if exact and not findings.results.swept and len(findings.results.labels) < 3:
+        kinds = _COUNTS[1:]  # Of the only change, the first sentence tells.
     if findings.results.every:
         lines += [note.text for note in notes.notes(findings.results) if note.kind in kinds]
     return lines
