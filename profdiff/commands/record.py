@@ -339,7 +339,7 @@ def _conclude(suite: Suite, batches: Sequence[Batch]) -> None:
     )
     for message, number in failed.most_common(_TOLD):
         told = (
-            f"{number:,} runs failed alike, first {where[message]}"
+            f"{number:,} runs failed the same way, first {where[message]}"
             if number > 1
             else (f"failed run {where[message]}")
         )

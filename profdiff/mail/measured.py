@@ -131,7 +131,7 @@ _MAX_VALUES, _OPTIONS = 4, 5
 # QEMU's version with that of its package; build ids and the version itself tell as much.
 _PACKAGE = re.compile(r"\bversion (\d[\d.]*) \([^()]*\)")
 # Notes that a reader needs to judge counts, and values that scatter.
-_COUNTS = ("iterations", "remark", "scaled", "whole", "ticks", "states")
+_COUNTS = ("iterations", "remark", "scaled", "whole", "ticks")
 _SCATTER = ("boots", "machine", "varied", "remark", "scaled", "whole", "rule", "p", "floor")
 # What decides most about a machine (evidence.md's state: processor, THP, NUMA balancing ...), as
 # environment.sh names it, and as people do.
@@ -186,7 +186,7 @@ def config(findings: Findings, kernel: str, *, named: bool = True) -> Section:
     ]
     each = f": {', '.join(told)}" if told and named else "."
     text = f"{len(pairs):,} config options differ ({base} -> {kernel})"
-    line = f"{text}; {len(relevant):,} can matter{each}"
+    line = f"{text}; {len(relevant):,} may matter{each}"
     return Section("", [_notes([line])] if pairs else [])
 
 
@@ -254,24 +254,16 @@ def _how(findings: Findings, largest: LargestChange | None) -> list[str]:
     found = recording.remarks(profiles, findings.lengths)
     how = registry.collector("exact").how  # The mail's opening says it (`basis`).
     told = [one.text for one in found if one.kind not in ("advice", "detail", "failure")]
-    told = _joined([_PACKAGE.sub(r"\1", one.replace(f": {how} (", ": QEMU TCG (")) for one in told])
+    told = [_PACKAGE.sub(r"\1", one.replace(f": {how} (", ": QEMU TCG (")) for one in told]
     where = state.machine(findings)
     lines = [*_few(told, "remark"), *_timed(findings, collectors, where)]
     exact = largest is not None and largest.change.counted
-    kinds = _COUNTS if exact else _SCATTER
+    kinds: Sequence[str] = _COUNTS if exact else _SCATTER
+    if exact and not findings.results.swept and len(findings.results.labels) < 3:
+        kinds = _COUNTS[1:]  # Of the only change, the first sentence tells.
     if findings.results.every:
-        every = [note.text for note in notes.notes(findings.results) if note.kind in kinds]
-        lines += [text.removesuffix("; record more ops") for text in every]
+        lines += [note.text for note in notes.notes(findings.results) if note.kind in kinds]
     return lines
-
-
-def _joined(lines: Sequence[str]) -> list[str]:
-    """What is said of several kernels, once."""
-    labels: dict[str, list[str]] = {}
-    for line in lines:
-        label, colon, text = line.partition(": ")
-        labels.setdefault(text if colon else line, []).extend([label] if colon else [])
-    return [f"{', '.join(some)}: {text}" if some else text for text, some in labels.items()]
 
 
 def _timed(findings: Findings, collectors: Sequence[str], where: Machine) -> Iterator[str]:
@@ -334,7 +326,7 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
         return ""
     each = "one boot" if boots == 1 else f"{boots:,} boots"
     limits = (
-        "This says nothing about time, cycles or caches, nor about other configs: "
+        "They say nothing about time, cycles or caches, nor about other configs: "
         f"{recording.TIME_SIGN}."
     )
     if registry.collector(collector).kind == TRANSFERRED:
@@ -348,21 +340,26 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
         what = f"Every instruction of the workload is counted{word}, none is sampled"
     else:
         what = "The emulated guest's clock counts instructions"
-    told = [f"{what}, in {each} of each kernel under QEMU's emulator{_mitigations(findings)}."]
-    if ops:
-        lengths = " by which its two lengths differ" if findings.setting.short is not None else ""
-        what = "replays" if findings.manifest.workload.replay else "operations"
-        told.append(f"An op is one of {ops:,} {what}{lengths} (--ops).")
+    told = [f"{what}, in {each} of each kernel under QEMU's emulator."]
+    if findings.lengths and ops:
+        short, long = findings.lengths.ops
+        told.append(
+            f"Counts are per op: a run of {long:,} ops minus one of {short:,}, divided by {ops:,}."
+        )
+    elif ops:
+        what = "replays" if findings.manifest.workload.replay else "ops"
+        told.append(f"Counts are per op: those of {ops:,} {what}, divided by {ops:,}.")
+    elif limits.startswith("They say"):
+        limits = limits.replace("They say", "This says", 1)
     told.append(limits)
     return " ".join(told)
 
 
-def _mitigations(findings: Findings) -> str:
-    """``, with mitigations=off``, as the command line has it last; else which work."""
+def mitigations(findings: Findings) -> str:
+    """``mitigations=off``, as the command line has it last; else which work."""
     lines = [findings.facts.command_lines.get(one.label) or "" for one in findings.kernels]
     found = [re.findall(r"(?:^|\s)(mitigations=\S+)", line)[-1:] for line in lines]
     # What only some were given stands beside these.
     if found[0] and all(one == found[0] for one in found):
-        return f", with {units.printable(found[0][0])}"
-    known = state.mitigations(findings.state)
-    return f" ({units.printable(known)})" if known else ""
+        return units.printable(found[0][0])
+    return units.printable(state.mitigations(findings.state))

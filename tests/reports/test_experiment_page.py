@@ -79,7 +79,7 @@ def test_timed_runs_alone(browser: Any, tmp_path: Path) -> None:
 def test_with_functions(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, with_functions(), tmp_path, 1300)
     assert page.names()[0] == "prot_commit_flush_ptes"
-    assert page.page.inner_text("#place label") == "Functions below are those at"
+    assert page.page.inner_text("#place label") == "Show functions for"
     chosen = "select => select.selectedOptions[0].textContent"
     assert page.page.eval_on_selector("#point", chosen) == "size_kib 1000, vCPUs 2"
     order = page.page.evaluate(

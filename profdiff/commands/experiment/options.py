@@ -148,13 +148,13 @@ def _options() -> list[click.Parameter]:
         _option(
             "--sweep",
             "Values of a parameter, substituted for {NAME} in COMMAND and --ops. Several "
-            "parameters are crossed.",
+            "parameters are combined.",
             multiple=True,
             metavar="NAME=VALUE,...",
         ),
         _option(
             "--zip zipped",
-            "Step through all parameters together instead of crossing them.",
+            "Pair the values of all --sweep parameters instead of testing every combination.",
             is_flag=True,
         ),
         _option(

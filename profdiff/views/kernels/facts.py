@@ -363,11 +363,7 @@ def intentions(known: session.Facts, labels: Sequence[str]) -> list[str]:
     """What kernels were to differ from the base in, a sentence for each; none where nobody asked
     for a difference."""
     found = {one: ", ".join(known.intended(labels[0], one)) for one in labels[1:]}
-    return [
-        f"{f'{label} ' if len(labels) > 2 else ''}differs in: {words}"
-        for label, words in found.items()
-        if words
-    ]
+    return [f"{label} differs in: {words}" for label, words in found.items() if words]
 
 
 def _machine(known: session.Facts, base: str, label: str) -> Aspect | None:

@@ -52,7 +52,8 @@ _NAMED = 3
 # docs/retrodiction.md.
 PUBLISHED, AGREEING = 33, 22
 TIME_SIGN = (
-    f"in {AGREEING} of {PUBLISHED} published cases, the sign of instructions was that of time"
+    f"in {AGREEING} of {PUBLISHED} published cases, time and instructions changed in the same "
+    "direction"
 )
 
 
@@ -122,9 +123,7 @@ def remarks(comparisons: Sequence[Comparison], pair: Lengths | None = None) -> l
         group = list(members)
         first = group[0]
         found += _counted(first) if first.metric.exact else _sampled(group)
-        for label, repetitions in zip(first.labels, first.repetitions, strict=True):
-            if repetitions.runs > 1:
-                found += _all("repetition", _repeated(first, label, repetitions))
+        found += _all("repetition", _repeated(first))
         found += _all("recording", first.remarks)
         found += _all("inlines", _inlines(first))
         for run in first.failed:
@@ -170,13 +169,12 @@ def _beside(comparison: Comparison) -> list[Remark]:
     if all(run.instructions is None for run in comparison.runs):
         return []
     told = of_comparison(comparison)
-    what = "interrupts and threads of the kernel"
     if told is None:
-        text = f"{what} that ran in the window are included: this recording does not tell them "
-        return _all("caution", [f"{text}apart"])
+        text = "interrupts and kernel threads are included: this recording cannot tell them apart"
+        return _all("caution", [text])
     counted = ", ".join(f"{label} {count:,}" for label, count in told.items())
-    text = f"outside the workload, in {what}, not included: {counted} {comparison.metric.title}"
-    return _all("beside", [text])
+    text = f"excluded: interrupts and kernel threads outside the workload: {counted}"
+    return _all("beside", [f"{text} {comparison.metric.title}"])
 
 
 def _iterations(comparison: Comparison) -> Iterator[str]:
@@ -218,13 +216,28 @@ def _sampled(group: list[Comparison]) -> list[Remark]:
 def _inlines(comparison: Comparison) -> Iterator[str]:
     """Whose kernel shows none, if no kernel does. Where some do, cautions say it."""
     if inlines.VMLINUX not in inlines.folded(comparison.manifest.compared):
-        for label, known in zip(comparison.labels, comparison.inlines_visible, strict=True):
-            if not known:
-                yield f"{label}: no debug ELF, so inlined functions are not visible"
+        pairs = zip(comparison.labels, comparison.inlines_visible, strict=True)
+        if lacking := [label for label, known in pairs if not known]:
+            yield f"{', '.join(lacking)}: no debug ELF, so inlined functions are not visible"
 
 
-def _repeated(comparison: Comparison, label: str, repetitions: Repetitions) -> Iterator[str]:
-    """What several runs of a kernel tell."""
+def _repeated(comparison: Comparison) -> Iterator[str]:
+    """What several runs of each kernel tell; kernels that agree in all are named together."""
+    pairs = list(zip(comparison.labels, comparison.repetitions, strict=True))
+    same: dict[int, list[str]] = {}
+    for label, one in pairs:
+        if one.identical and comparison.metric.deterministic and not comparison.manifest.order.vary:
+            same.setdefault(one.runs, []).append(label)
+    for runs, labels in same.items():
+        if runs > 1:
+            yield f"reproduced bit for bit ({runs} runs): {', '.join(labels)}"
+    for label, one in pairs:
+        if one.runs > 1 and label not in same.get(one.runs, []):
+            yield from _differing(comparison, label, one)
+
+
+def _differing(comparison: Comparison, label: str, repetitions: Repetitions) -> Iterator[str]:
+    """What several runs of a kernel tell that are not equal."""
     exact = comparison.metric.deterministic
     what = "instructions" if exact else comparison.metric.title
     low, high = repetitions.lowest, repetitions.highest
@@ -235,9 +248,6 @@ def _repeated(comparison: Comparison, label: str, repetitions: Repetitions) -> I
         return
     if comparison.manifest.order.vary:
         yield f"{label}: {repetitions.runs} boots, varied on purpose, {spread}; {shown}"
-        return
-    if repetitions.identical:
-        yield f"{label}: reproduced bit for bit ({repetitions.runs} runs)"
         return
     yield f"{label}: NOT reproduced: {repetitions.runs} runs {spread}; {shown}"
     for function, low, high in repetitions.differing[:_NAMED]:
