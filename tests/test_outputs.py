@@ -22,8 +22,8 @@ from profdiff.base.errors import InputError
 from profdiff.cli import cli
 from profdiff.collectors.kernels import registered
 from profdiff.commands import COMMANDS
+from profdiff.commands.command import OUTPUT_FILE, OUTPUT_FOLDER
 from profdiff.commands.output import write
-from profdiff.commands.output_types import OUTPUT_FILE, OUTPUT_FOLDER
 from profdiff.reports.page.site import site_folder
 from profdiff.session.session import Session
 

@@ -7,9 +7,8 @@ import click
 from profdiff.base import terminal
 from profdiff.base.errors import InputError
 from profdiff.commands import complete
-from profdiff.commands.command import command
+from profdiff.commands.command import OUTPUT_FILE, OUTPUT_FOLDER, command
 from profdiff.commands.output import write
-from profdiff.commands.output_types import OUTPUT_FILE, OUTPUT_FOLDER
 from profdiff.commands.report import tell_damaged
 from profdiff.session.states import RELEVANT
 

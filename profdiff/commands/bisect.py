@@ -13,9 +13,8 @@ from profdiff.base.errors import InputError
 from profdiff.base.terminal import say, tell
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES
-from profdiff.commands.command import command
+from profdiff.commands.command import OUTPUT_FOLDER, command
 from profdiff.commands.experiment.options import HEADINGS, experiment_options
-from profdiff.commands.output_types import OUTPUT_FOLDER
 
 if TYPE_CHECKING:
     from profdiff.recording.experiment import RecordOptions

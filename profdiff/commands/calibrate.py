@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 import click
 
 from profdiff.base import units
-from profdiff.commands.command import command
+from profdiff.commands.command import OUTPUT_FILE, command
 from profdiff.commands.output import ASCII, WIDTH, write
-from profdiff.commands.output_types import OUTPUT_FILE
 from profdiff.reports.form import ReportOptions, text
 
 if TYPE_CHECKING:

@@ -2,16 +2,48 @@
 tell in words of its own."""
 
 import math
+import os
 import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
 
+from profdiff.base.outputs import descriptor
 from profdiff.base.terminal import tell
+
+
+class _File(click.ParamType[str]):
+    """A file to write: ``-`` is standard output by whatever name, since it may be at its end."""
+
+    name = "file"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        return "-" if descriptor(Path(str(value))) == 1 else str(value)
+
+
+class _Folder(click.ParamType[Path]):
+    """A folder that is made if it is not there: where a link leads, which mkdir(2) does not
+    follow."""
+
+    name = "path"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
+        path = Path(str(value))
+        is_away = path.is_symlink() and not path.exists()
+        return Path(os.path.realpath(path)) if is_away else path
+
+
+OUTPUT_FILE, OUTPUT_FOLDER = _File(), _Folder()
+
 
 # What a number of seconds, or any, is written with.
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "ms": 1e-3}

@@ -6,12 +6,10 @@ import click
 
 from profdiff.base.errors import InputError
 from profdiff.commands import complete
-from profdiff.commands.command import command
+from profdiff.commands.command import OUTPUT_FOLDER, command
 from profdiff.commands.output import ASCII, WIDTH, write
-from profdiff.commands.output_types import OUTPUT_FOLDER
 from profdiff.commands.recording import CELL, SESSION, find
-from profdiff.reports.files import write_files
-from profdiff.reports.form import ReportOptions, text
+from profdiff.reports.form import ReportOptions, text, write_files
 
 
 @command()

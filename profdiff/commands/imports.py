@@ -18,9 +18,8 @@ import click
 from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.outputs import place_of
 from profdiff.base.terminal import say, tell
-from profdiff.commands.command import command
+from profdiff.commands.command import OUTPUT_FOLDER, command
 from profdiff.commands.output import Output, output_options, refuse_inputs, with_options
-from profdiff.commands.output_types import OUTPUT_FOLDER
 from profdiff.reports.form import Subject
 from profdiff.reports.forms import FORMS
 

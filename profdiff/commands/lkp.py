@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from profdiff.base.errors import InputError
-from profdiff.commands.command import command
+from profdiff.commands.command import OUTPUT_FILE, command
 from profdiff.commands.output import ASCII, WIDTH, refuse_inputs, refuse_outputs, write_or_show
-from profdiff.commands.output_types import OUTPUT_FILE
 from profdiff.reports.form import ReportOptions
 
 if TYPE_CHECKING:

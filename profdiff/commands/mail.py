@@ -15,8 +15,7 @@ from profdiff.base.errors import InputError
 from profdiff.base.names import did_you_mean
 from profdiff.base.terminal import say, tell
 from profdiff.commands import MAIL_HEADINGS, complete
-from profdiff.commands.command import command
-from profdiff.commands.output_types import OUTPUT_FILE
+from profdiff.commands.command import OUTPUT_FILE, command
 from profdiff.commands.recording import CELL, find, works_on
 from profdiff.mail.sections import SECTIONS
 from profdiff.session.held import EVERY, Held

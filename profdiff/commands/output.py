@@ -10,10 +10,9 @@ import click
 
 from profdiff.base import terminal, units
 from profdiff.base.errors import InputError
-from profdiff.commands.output_types import OUTPUT_FILE
+from profdiff.commands.command import OUTPUT_FILE
 from profdiff.commands.recording import works_on
 from profdiff.forms.columns import MIN_WIDTH
-from profdiff.reports.files import write_files
 from profdiff.reports.form import (
     DEFAULT_TOP,
     Files,
@@ -22,6 +21,7 @@ from profdiff.reports.form import (
     Subject,
     refuse_per_op,
     text,
+    write_files,
 )
 from profdiff.reports.forms import FORMS
 from profdiff.topics.functions.selection import Selection

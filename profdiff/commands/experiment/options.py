@@ -10,7 +10,7 @@ import click
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.commands import complete
-from profdiff.commands.command import Headings
+from profdiff.commands.command import OUTPUT_FOLDER, Headings
 from profdiff.commands.experiment.option_types import (
     Collectors,
     Compilers,
@@ -18,7 +18,6 @@ from profdiff.commands.experiment.option_types import (
     Memory,
     Names,
 )
-from profdiff.commands.output_types import OUTPUT_FOLDER
 
 # Those of collectors stand behind them.
 HEADINGS: Headings = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Side
-from profdiff.reports.files import write_files
+from profdiff.reports.form import write_files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,8 +12,13 @@ from profdiff.profile.data.cells import Functions
 from profdiff.profile.data.guard import Cause, Interval
 from profdiff.profile.data.table import DataRow, DataTable, FunctionPart, of_row
 from profdiff.reports import documents
-from profdiff.reports.page.element import element
-from profdiff.reports.page.records import AccessGroup, AccessRows, EmbeddedAccesses, PageAccesses
+from profdiff.reports.page.records import (
+    AccessGroup,
+    AccessRows,
+    EmbeddedAccesses,
+    PageAccesses,
+    element,
+)
 from profdiff.session.session import Session
 from profdiff.views.annotation.records import Access
 from profdiff.views.record import by_label

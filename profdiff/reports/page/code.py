@@ -11,7 +11,6 @@ from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.reports import documents
 from profdiff.reports.page.accesses import RowNumbers
-from profdiff.reports.page.element import element
 from profdiff.reports.page.records import (
     CodeColumns,
     CodeLines,
@@ -20,6 +19,7 @@ from profdiff.reports.page.records import (
     EmbeddedCode,
     FunctionCode,
     LineColumns,
+    element,
 )
 from profdiff.topics.functions.measure import select
 from profdiff.topics.functions.selection import Selection

@@ -18,8 +18,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.reports import charts, documents
 from profdiff.reports.page import accesses, points, sharing
 from profdiff.reports.page.code import page_code
-from profdiff.reports.page.element import packed
-from profdiff.reports.page.records import Chart, Page, TablesPage, page_of
+from profdiff.reports.page.records import Chart, Page, TablesPage, packed, page_of
 from profdiff.shapes.table import Section
 from profdiff.views.blame import Blame
 from profdiff.views.record import Record

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from profdiff.collectors import registry
 from profdiff.evidence.findings import Findings
 from profdiff.reports import documents
-from profdiff.reports.page.element import compressed
-from profdiff.reports.page.records import Point
+from profdiff.reports.page.records import Point, compressed
 from profdiff.session import points
 from profdiff.session.held import ARCHITECTURE, PartKind
 from profdiff.session.points import Setting

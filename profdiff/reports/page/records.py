@@ -1,5 +1,7 @@
 """What pages hold, as records: ``scripts/types`` makes the types of the page's scripts of them."""
 
+import base64
+import gzip
 import json
 from typing import Annotated, Any, Literal
 
@@ -14,6 +16,28 @@ from profdiff.views.document import Document, Stacks
 from profdiff.views.parts.results import JointTable
 from profdiff.views.record import Counts, Record, Side
 from profdiff.views.suite import SuiteDocument
+
+
+def compressed(text: bytes) -> bytes:
+    """What a page holds of a text, before base64."""
+    return gzip.compress(text, compresslevel=6, mtime=0)
+
+
+def packed(text: bytes) -> str:
+    """What ``templates/page/packed.js`` unpacks."""
+    return base64.b64encode(compressed(text)).decode()
+
+
+def element(name: str, text: bytes) -> str:
+    """A script element, which no browser executes; ``name``: its id."""
+    return held(name, compressed(text))
+
+
+def held(name: str, data: bytes) -> str:
+    """The same of what ``compressed`` made."""
+    text = base64.b64encode(data).decode()
+    return f'<script id="{name}" type="application/octet-stream">{text}</script>\n'
+
 
 Columns = dict[str, list[int]]
 # What a row of accesses is.

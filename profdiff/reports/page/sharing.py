@@ -13,7 +13,7 @@ from profdiff.profile.sharing.recorded import has_lines
 from profdiff.profile.sharing.sums import LineUse, Sums
 from profdiff.reports import documents
 from profdiff.reports.page import sharing_records as records
-from profdiff.reports.page.element import element
+from profdiff.reports.page.records import element
 from profdiff.shapes.selected import selected
 from profdiff.topics.sharing.measure import Lines, kind, verdict_word
 from profdiff.topics.sharing.sentences import bound, sentence, unnamed

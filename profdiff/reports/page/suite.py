@@ -16,9 +16,8 @@ from profdiff.base.processes import made_in_order
 from profdiff.evidence.findings import Findings, choose
 from profdiff.evidence.results import Results
 from profdiff.profile import session_facts
-from profdiff.reports.page import element, html, points
-from profdiff.reports.page.element import compressed
-from profdiff.reports.page.records import Shared, SharedFunctions, SuitePage, page_of
+from profdiff.reports.page import html, points, records
+from profdiff.reports.page.records import Shared, SharedFunctions, SuitePage, compressed, page_of
 from profdiff.session.session import Session
 from profdiff.session.state import compare_states
 from profdiff.views.document import Document
@@ -210,7 +209,7 @@ def render(shown: SuiteDocument, cells: Iterable[tuple[SuiteCell, dict[str, Any]
         held.append(None if packed is None else len(elements))
         if packed is not None:
             number = len(elements)
-            elements.append(element.held(f"cell-{number}", packed))
+            elements.append(records.held(f"cell-{number}", packed))
     pages = [""] * len(shown.cells)
     data = SuitePage(suite=shown, held=held, pages=pages, shared=packer.shared)
     return html.alone("suite", data, BODY, "".join(elements))
