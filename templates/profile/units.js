@@ -1,12 +1,12 @@
 // Numbers in the chosen unit: one kernel's, or the difference of both.
 
-import { count, fine, fixed, percent, signed } from "../page/numbers.js";
+import { cellCount, count, fine, fixed, percent, signed } from "../page/numbers.js";
 import { data } from "../page/data.js";
 import { state } from "../page/state.js";
 import { metric, whole } from "./chosen.js";
 
 /** @param {number} value */
-export const perOp = (value) => fixed(value / (data.workload.ops ?? 1), 2);
+export const perOp = (value) => cellCount(value / (data.workload.ops ?? 1));
 
 /** @param {number} value @param {string} label */
 export const share = (value, label) => (100 * value) / whole(label);

@@ -23,7 +23,8 @@ export function drawCrumbs(zoomTo) {
   open.title = open.disabled ? "" : visible(frameName(tree.function[node]));
   const fold = at("fold", HTMLButtonElement);
   fold.hidden = !foldable();
-  fold.textContent = `${folded().length ? "Open" : "Fold"} ${foldable()} root frames`;
+  fold.textContent = folded().length
+    ? `Expand ${foldable()} collapsed frames` : `Collapse ${foldable()} root frames`;
 }
 
 /** @param {() => void} turnFold */
