@@ -140,7 +140,12 @@ function sentences({ split, size, places, notes }) {
   }
   const both = (/** @type {(label: string) => string} */ of) =>
     alone() || of(left) === of(right) ? of(left) : `${of(left)} → ${of(right)}`;
-  said.push(`own code: ${both((label) => count(size[label] ?? 0))} bytes`);
+  // Above stands how large it is with what is inlined: of one that inlines nothing, that says all.
+  const whole = (/** @type {string} */ label) =>
+    metric.code?.size[label][idOf(state.function)] ?? Number.POSITIVE_INFINITY;
+  if ([left, right].some((label) => (size[label] ?? 0) < whole(label))) {
+    said.push(`own code: ${both((label) => count(size[label] ?? 0))} bytes`);
+  }
   // Exact counts tell more.
   if (places.length > 1 && !metric.code) said.push(`${count(places.length)} places`);
   return [...said, ...notes];

@@ -31,11 +31,16 @@ function isWay(row) {
   return state.way === "" || (state.way === "more" ? Number(delta) > 0 : Number(delta) < 0);
 }
 
+/** Whether nothing of a function is left on either side. @param {FunctionRow} row */
+const isGone = ({ self, total }) =>
+  ![...sides(self), ...sides(total)].some((count) => count !== 0);
+
 /** Functions that the side, the way and the search leave, in order. */
 function chosenRows() {
+  const isPart = Boolean(state.focus || state.hide);
   const rows = metric.functions.filter(
     (row, id) => (!state.side || row.side === state.side) && (found.matches?.[id] ?? true) &&
-      isWay(row) && !isBelow(...sides(row.total)),
+      isWay(row) && !isBelow(...sides(row.total)) && !(isPart && isGone(row)),
   );
   const column = columns().find(({ key }) => key === order.key);
   const direction = order.descending ? -1 : 1;

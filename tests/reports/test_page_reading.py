@@ -211,7 +211,7 @@ def test_many_crumbs_are_one_row(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, compare({"base": rows, "new": rows[:39]}), tmp_path, 1000)
     script = "document.getElementById('graphs').getBoundingClientRect().y + scrollY"
     before = page.page.evaluate(script)
-    page.page.goto(f"{page.url}#zoom=38")
+    page.page.goto(f"{page.url}#zoom={';'.join(f'a_function_with_a_long_name_{n}' for n in range(39))}")
     page.wait_until("document.querySelectorAll('#crumbs button').length > 30")
     assert page.page.evaluate(script) == before
     last = page.page.locator("#crumbs button").last.bounding_box()
@@ -227,7 +227,7 @@ def test_frames_of_all_stacks_are_one_row_that_opens(browser: Any, tmp_path: Pat
     assert {"syscall", "dispatch", "work", "tick", "idle"} <= folded.keys()
     rows = "graphs.left.frames.rows.length"
     assert page.page.evaluate(rows) == 4
-    assert page.page.inner_text("#fold") == "Open 3 root frames"
+    assert page.page.inner_text("#fold") == "Expand 3 collapsed frames"
     click(page, "syscall")
     page.wait_until(f"{rows} === 6")
     opened = drawn(page)
@@ -236,7 +236,7 @@ def test_frames_of_all_stacks_are_one_row_that_opens(browser: Any, tmp_path: Pat
     for name in ("work", "other", "dispatch", "idle"):
         assert opened[name] == pytest.approx(folded[name], abs=0.01)
     assert "fold=open" in page.page.url
-    assert page.page.inner_text("#fold") == "Fold 3 root frames"
+    assert page.page.inner_text("#fold") == "Collapse 3 root frames"
     page.page.click("#fold")
     page.wait_until(f"{rows} === 4")
     # Below the fold, it leads back to the whole.
