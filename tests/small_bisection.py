@@ -11,7 +11,7 @@ import made_repository
 import small_linux
 import whole_run
 from made_repository import Made, MadeRepository
-from support import EXAMPLE, need_kernel, need_program, profdiff
+from support import EXAMPLE, need_program, profdiff
 
 from profdiff.base.cache import cache_folder
 
@@ -50,7 +50,7 @@ class Bisect:
         return {
             **os.environ,
             "PROFDIFF_CACHE": str(cache),
-            "SMALL_LINUX_KERNELS": str(need_kernel(OLD).parent),
+            "SMALL_LINUX_KERNELS": str(small_linux.kernels_folder()),
         }
 
     def run(

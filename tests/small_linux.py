@@ -103,7 +103,13 @@ int change_protection(void) { return PAGES; }
 def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the trees find the fixture kernels; skips the test where they are not here."""
     need_program("make")
-    monkeypatch.setenv("SMALL_LINUX_KERNELS", str(need_kernel("v6.12.107").parent))
+    monkeypatch.setenv("SMALL_LINUX_KERNELS", str(kernels_folder()))
+
+
+def kernels_folder() -> Path:
+    """The folder with all fixture kernels, each unpacked; skips the test where one is not here."""
+    folders = [need_kernel(name) for name in ("v6.12.107", "v6.18.15", "v7.1.8")]
+    return folders[0].parent
 
 
 def tree(

@@ -79,9 +79,12 @@ def refuse_accident(findings: Findings) -> None:
     otherwise."""
     found = largest_change(findings.results, findings.setting)
     label = _kernel(findings, found)
+    if found is not None:
+        _refuse_uncertain(findings, label, found)
     _refuse_other_builds(findings, label)
-    if found is None:
-        return
+
+
+def _refuse_uncertain(findings: Findings, label: str, found: LargestChange) -> None:
     if found.change.verdict is Verdict.DEPENDS:
         raise InputError(f"--regression: {label}: {result.told(findings, label, found.change)}")
     if found.change.alone:
@@ -239,7 +242,7 @@ def _result(findings: Findings, largest: LargestChange | None) -> Section:
 def _bisection(findings: Findings) -> Section:
     """The section about a bisection, of its last session."""
     found = findings.manifest.bisection
-    return Section("", [Notes(sentences(found))] if found else [])
+    return Section("", [Notes(sentences(found), stays=True)] if found else [])
 
 
 def _where(findings: Findings, kernel: str) -> str:

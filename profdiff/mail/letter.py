@@ -5,7 +5,7 @@ Prose is wrapped, tables are not, as Documentation/process/email-clients.rst ask
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from profdiff.base import units
@@ -15,8 +15,9 @@ from profdiff.base.terminal import printable, tabbed
 WIDTH = 72
 # What a mail may have that a busy reader reads to its end, without what reproduces it.
 LINES = 60
-# The rows of a table that are kept before remarks are omitted.
+# The rows of a table that are kept before remarks are omitted, and where these did not suffice.
 ROWS = 5
+FEWEST = 2
 # What kernel lists take: Documentation/process/submitting-patches.rst (their limit is in octets).
 LIMIT = 100_000
 
@@ -71,35 +72,47 @@ class Notes:
 @dataclass(frozen=True)
 class Table:
     """Lines that are not wrapped. Where the mail is too long, ``rows`` are left out from the end;
-    ``head`` and ``foot`` stay. ``dropped``: how many rows were."""
+    ``head`` and ``foot`` stay. ``dropped``: how many rows were; ``main``: the row that goes last;
+    ``least``: how many rows LINES leaves."""
 
     head: Sequence[str]
     rows: Sequence[str]
     foot: Sequence[str] = ()
     dropped: int = 0
+    main: int = 0
+    least: int = 1
 
     def lines(self) -> list[str]:
         """The table, and how much of it was left out."""
+        if self.dropped and not (self.rows or self.foot):
+            # A heading alone says nothing.
+            title = f"{self.head[0].rstrip(':')}: " if self.head else ""
+            return Prose(f"[{title}{units.counted(self.dropped, 'row')} left out]").lines()
         note = f"[{units.counted(self.dropped, 'more row')} left out]"
         told = [note] if self.dropped else []
         return [*map(_verbatim, (*self.head, *self.rows)), *told, *map(_verbatim, self.foot)]
 
     def shortened(self, excess: int) -> "Table":
         """The same, ``excess`` octets shorter, or without any rows."""
-        kept = list(self.rows)
+        kept = len(self.rows)
         excess += 80
         while kept and excess > 0:
-            excess -= _size([_verbatim(kept.pop())])
+            kept -= 1
+            excess -= _size([_verbatim(self.rows[kept])])
         return self._with(kept)
 
     def without(self, lines: int, least: int) -> "Table":
         """The same with so many lines less, but with ``least`` rows if it has them."""
         # One line tells of it.
         less = lines if self.dropped else lines + 1
-        return self._with(self.rows[: max(len(self.rows) - less, least)])
+        shorter = self._with(min(len(self.rows), max(len(self.rows) - less, least)))
+        return shorter if len(shorter.lines()) < len(self.lines()) else self
 
-    def _with(self, rows: Sequence[str]) -> "Table":
-        return replace(self, rows=rows, dropped=self.dropped + len(self.rows) - len(rows))
+    def _with(self, count: int) -> "Table":
+        rows, main = [*self.rows[:count]], self.main
+        if 0 < count <= main < len(self.rows):
+            rows[-1], main = self.rows[main], count - 1
+        return replace(self, rows=rows, dropped=self.dropped + len(self.rows) - count, main=main)
 
 
 @dataclass(frozen=True)
@@ -167,9 +180,9 @@ class Letter:
     opening: Sequence[Part] = ()
 
     def render(self, limit: int = LIMIT) -> str:
-        """The text, shorter than ``limit`` octets of UTF-8 and with at most LINES lines beside what
-        is not bounded; tables are shortened for that, then notes, the last ones first. Raises
-        InputError when the rest alone is too long."""
+        """The text, shorter than ``limit`` octets of UTF-8 and with LINES lines beside what is not
+        bounded, where `_CUTS` suffice: tables are shortened for that, then notes, the last ones
+        first. Raises InputError when the rest alone is too long."""
         parts = self._bounded(self._parts())
         text = self._text(parts)
         for index in reversed(range(len(parts))):
@@ -211,21 +224,15 @@ class Letter:
         bare = self._bare()
         ours = bare._parts()
         kept = list(parts)
-        # Results are worth more than remarks, and how they were measured more than their rows.
-        for kind, least in ((Table, ROWS), (Notes, 0), (Table, 0)):
+        for shorter in _CUTS:
             for index in reversed(range(len(kept))):
                 part = kept[index]
                 excess = bare._text(ours).count("\n") - LINES
-                if (
-                    excess <= 0
-                    or not isinstance(part, kind)
-                    or all(part is not own for own in ours)
-                ):
+                if excess <= 0:
+                    return kept
+                if all(part is not own for own in ours):
                     continue
-                if isinstance(part, Table) and len(part.rows) > least:
-                    kept[index] = part.without(excess, least)
-                elif isinstance(part, Notes) and not part.stays:
-                    kept[index] = part.without(excess)
+                kept[index] = shorter(part, excess)
                 ours = [kept[index] if own is part else own for own in ours]
         return kept
 
@@ -239,6 +246,22 @@ class Letter:
         footer = [line for said in self.footer for line in Prose(said, 2).lines()]
         signature = ["-- ", *map(_inert, footer)] if footer else []
         return "\n".join([text.rstrip("\n"), *([""] if signature else []), *signature, ""])
+
+
+def _fewer_rows(least: int) -> Callable[[Part, int], Part]:
+    def cut(part: Part, excess: int) -> Part:
+        return part.without(excess, max(least, part.least)) if isinstance(part, Table) else part
+
+    return cut
+
+
+def _fewer_notes(part: Part, excess: int) -> Part:
+    return part.without(excess) if isinstance(part, Notes) and not part.stays else part
+
+
+# Results are worth more than remarks, and how they were measured more than most of their rows. A
+# mail is longer than LINES rather than without a result or how it was measured.
+_CUTS = (_fewer_rows(ROWS), _fewer_notes, _fewer_rows(FEWEST), _fewer_rows(0))
 
 
 def _verbatim(line: str) -> str:

@@ -12,7 +12,7 @@ from profdiff.collectors import registry
 from profdiff.collectors.kernels.variant import split, suffix
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange
-from profdiff.mail.letter import WIDTH, Notes, Part, Prose, Section
+from profdiff.mail.letter import WIDTH, Notes, Part, Section
 from profdiff.session import manifest as m
 from profdiff.session.manifest import Manifest
 from profdiff.views.kernels import facts, state
@@ -92,6 +92,8 @@ def recorded(manifest: Manifest) -> tuple[list[str], bool]:
 
 _BUILD_ID = 12
 _MAX_VALUES, _OPTIONS = 4, 5
+# QEMU's version with that of its package; build ids and the version itself tell as much.
+_PACKAGE = re.compile(r"\bversion (\d[\d.]*) \([^()]*\)")
 # Notes that a reader needs to judge counts, and values that scatter.
 _COUNTS = ("iterations", "remark", "scaled", "whole", "ticks", "states")
 _SCATTER = ("boots", "machine", "varied", "remark", "scaled", "whole", "rule", "p", "floor")
@@ -136,28 +138,25 @@ def state_differences(findings: Findings) -> list[Part]:
     return [_notes(_few(lines, "state difference"))] if lines else []
 
 
-def config(findings: Findings, kernel: str) -> Section:
-    """The options that differ from the base's: those that can matter, and how many others."""
+def config(findings: Findings, kernel: str, *, named: bool = True) -> Section:
+    """The options that differ from the base's: how many, and those that can matter."""
     base = findings.kernels[0].label
     pairs = [pair for one in findings.facts.config if (pair := one.between(base, kernel))]
     asked = findings.facts.is_asked_for
     relevant = [one for one in pairs if one.relevant and not asked(one.option, base, kernel)]
-    shown = relevant[:_OPTIONS]
     told = [
-        f"{one.option}: {one.values[base] or 'absent'} -> {one.values[kernel] or 'absent'}"
-        for one in shown
+        f"{one.option} {one.values[base] or 'absent'} -> {one.values[kernel] or 'absent'}"
+        for one in relevant[:_OPTIONS]
     ]
-    title = (
-        f"{len(pairs):,} config options differ ({base} -> {kernel}); {len(relevant):,} can matter"
-    )
-    if not told:
-        return Section("", [Prose(f"{title}.")] if pairs else [])
-    return Section(title, [_notes(told)])
+    each = f": {', '.join(told)}" if told and named else "."
+    text = f"{len(pairs):,} config options differ ({base} -> {kernel})"
+    line = f"{text}; {len(relevant):,} can matter{each}"
+    return Section("", [_notes([line])] if pairs else [])
 
 
 def _notes(lines: Sequence[str]) -> Notes:
-    """Each at most three lines long. Who doubts a result looks here first, so none is left out."""
-    texts = [units.ended(units.printable(line), 3 * WIDTH - 16) for line in lines]
+    """Each at most six lines long. Who doubts a result looks here first, so none is left out."""
+    texts = [units.ended(units.printable(line), 6 * WIDTH - 16) for line in lines]
     return Notes(texts, stays=True)
 
 
@@ -217,14 +216,26 @@ def _how(findings: Findings, largest: LargestChange | None) -> list[str]:
         if comparison.runs[0].collector in collectors
     ]
     found = recording.remarks(profiles, findings.lengths)
+    how = registry.collector("exact").how  # The mail's opening says it (`basis`).
     told = [one.text for one in found if one.kind not in ("advice", "detail", "failure")]
+    told = _joined([_PACKAGE.sub(r"\1", one.replace(f": {how} (", ": QEMU TCG (")) for one in told])
     where = state.machine(findings)
     lines = [*_few(told, "remark"), *_timed(findings, collectors, where)]
     exact = largest is not None and largest.change.counted
     kinds = _COUNTS if exact else _SCATTER
     if findings.results.every:
-        lines += [note.text for note in notes.notes(findings.results) if note.kind in kinds]
+        every = [note.text for note in notes.notes(findings.results) if note.kind in kinds]
+        lines += [text.removesuffix("; record more ops") for text in every]
     return lines
+
+
+def _joined(lines: Sequence[str]) -> list[str]:
+    """What is said of several kernels, once."""
+    labels: dict[str, list[str]] = {}
+    for line in lines:
+        label, colon, text = line.partition(": ")
+        labels.setdefault(text if colon else line, []).extend([label] if colon else [])
+    return [f"{', '.join(some)}: {text}" if some else text for text, some in labels.items()]
 
 
 def _timed(findings: Findings, collectors: Sequence[str], where: Machine) -> Iterator[str]:

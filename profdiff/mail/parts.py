@@ -125,7 +125,7 @@ def _alike(
         for name, part in parts.items()
     }
     same, own = alike(told, missing or {})
-    return [Notes([*same, *own])] if same or own else []
+    return [Notes([*same, *own], stays=True)] if same or own else []
 
 
 def _texts(part: Part) -> list[str]:
@@ -157,8 +157,7 @@ def _state(findings: Findings) -> Sequence[Part]:
 
 def _config(findings: Findings) -> Sequence[Part]:
     """How many options differ: which, a part's own mail says."""
-    section = measured.config(findings, content.about(findings))
-    return [Prose(section.title)] if section.title else section.parts
+    return measured.config(findings, content.about(findings), named=False).parts
 
 
 def _whole(findings: PartsFindings, part: Findings) -> Findings:

@@ -2,6 +2,7 @@
 behind it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def changes(findings: Findings, largest: LargestChange) -> list[Part]:
         )
     series = len(results.labels) > 2 and all(kernel.source for kernel in results.kernels)
     if series or len(results.labels) > _KERNELS:
-        return _ladder(findings, one)
+        return _ladder(findings, one, largest.kernel)
     here = [
         other for other in results.at(one.setting) if result.source(other) == result.source(one)
     ]
@@ -109,10 +110,14 @@ def _matrix(
     blocks = drawn(narrow=False)
     if any(units.width(line) > WIDTH for block in blocks for line in block.lines):
         blocks = drawn(narrow=True)
-    parts: list[Part] = [table(block) for block in blocks]
+    main = some.index(largest.result) if largest.result in some else 0
+    parts = [replace(table(block), main=main) for block in blocks]
     told = [] if more.startswith("0 ") else [more]
     told += [units.counted(left_out, "more kernel")] if left_out else []
-    return [*parts, Prose(f"Not shown: {', '.join(told)}.")] if told else parts
+    if told:
+        *parts, last = parts
+        parts.append(replace(last, foot=[*last.foot, f"[not shown: {', '.join(told)}]"]))
+    return list(parts)
 
 
 def _median(one: Result, kernel: int, narrow: bool) -> Median:
@@ -121,7 +126,7 @@ def _median(one: Result, kernel: int, narrow: bool) -> Median:
     return Median(value=found.value) if narrow else found
 
 
-def _ladder(findings: Findings, one: Result) -> list[Part]:
+def _ladder(findings: Findings, one: Result, kernel: int) -> list[Part]:
     """Kernel by kernel; of the report's columns those that a mail has room for."""
     grid = kernel_by_kernel(findings.results, one)
     kept = [at for at, title in enumerate(grid.header) if title not in ("spread", "interval")]
@@ -129,7 +134,8 @@ def _ladder(findings: Findings, one: Result) -> list[Part]:
         Column(grid.header[at], name=at == 0, spare=number // 4) for number, at in enumerate(kept)
     ]
     rows = [[row[at] for at in kept] for row in grid.rows]
-    return [table(block) for block in draw(result.heading(one), columns, _texts(rows), WIDTH)]
+    blocks = draw(result.heading(one), columns, _texts(rows), WIDTH)
+    return [replace(table(block), main=kernel) for block in blocks]
 
 
 def _texts(rows: Sequence[Sequence[Entry]]) -> list[list[str]]:
@@ -162,7 +168,8 @@ def recordings(comparison: Comparison) -> list[Part]:
 
 def steps(comparison: Comparison, ops: int | None, at: str) -> list[Part]:
     """A line for each kernel of a ladder with exact counts."""
-    return [table(block) for block in session.in_short(comparison, ops, WIDTH, at)]
+    blocks = session.in_short(comparison, ops, WIDTH, at)
+    return [replace(table(block), least=0) for block in blocks]
 
 
 def functions(
@@ -175,7 +182,8 @@ def functions(
         what = f"share of all {metric.name}; delta: {metric.unit or metric.name}{each}"
     title = f"Functions that changed most{at} ({what}):"
     shown = shapes.changed(comparison, kernel, top)
-    parts: list[Part] = [table(block) for block in drawn(shown, title, WIDTH)] if shown.rows else []
+    blocks = drawn(shown, title, WIDTH) if shown.rows else []
+    parts: list[Part] = [replace(table(block), least=3) for block in blocks]
     in_kernel = any(function.in_kernel for function in comparison.functions)
     if comparison.unresolved_total("kernel").any() and not in_kernel:
         text = "Kernel functions have no names here: no symbols of these kernels were given."

@@ -41,13 +41,18 @@ class Dask:
     def start(self) -> None:
         words = ["--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"]
         self.scheduler = self._dask("scheduler", words)
+        self.wait_for(self.port, self.scheduler)
+
+    def wait_for(self, port: int, process: subprocess.Popen[bytes] | None = None) -> None:
+        """Until the scheduler, or the worker, listens."""
+        process = process or self.workers[port]
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
                 return
-            assert self.scheduler.poll() is None, "the scheduler has ended"
+            assert process.poll() is None, f"what should listen at {port} has ended"
             time.sleep(0.1)
-        pytest.fail("the scheduler does not listen")
+        pytest.fail(f"nothing listens at {port}")
 
     def add(self, env: dict[str, str] | None = None) -> int:
         """Start a worker for one guest; its port."""

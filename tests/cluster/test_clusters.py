@@ -33,9 +33,11 @@ def test_a_cluster_counts_the_same_and_refuses_another_qemu(
     good = dask.add()
     path = f"{wrapped_qemu(tmp_path / 'bin', ANOTHER_VERSION)}:{os.environ['PATH']}"
     bad = dask.add({"PATH": path})
+    for worker in (good, bad):
+        dask.wait_for(worker)
     session = tmp_path / "s.profdiff"
     # As long as a node takes to answer, on a busy machine, too.
-    recording = start("--cluster", dask.address, "-o", session, "--repeat", "4", *asked)
+    recording = start("--cluster", dask.address, "-o", session, "--repeat", "6", *asked)
     said = recording.wait_for(lambda said: "is left out" in said and "takes part" in said)
     assert recording.end() == 0, recording.said
     assert f":{good}) takes part, 1 guest at a time" in said
@@ -44,7 +46,7 @@ def test_a_cluster_counts_the_same_and_refuses_another_qemu(
     assert "its QEMU is 'QEMU emulator version 99.0.1', not 'QEMU emulator version " in refused
     assert f":{bad})" not in "".join(re.findall(r"^.*: on .*$", recording.said, re.MULTILINE))
     assert counts(session) == alone
-    assert [run.node and run.node.lost for run in Session.open(session).manifest.runs] == [[]] * 8
+    assert [run.node and run.node.lost for run in Session.open(session).manifest.runs] == [[]] * 12
 
 
 def test_restored_machines_count_the_same(

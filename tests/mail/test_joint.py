@@ -72,7 +72,7 @@ def test_what_architectures_have_alike_is_said_once(findings: PartsFindings) -> 
     assert text.count("compiler: gcc 12.2.0") == 1
     assert text.count("base: Linux 6.0.0") == 1
     # What a guest was is said of each.
-    assert text.count("counted by QEMU") == 2
+    assert text.count("exact: QEMU TCG (") == 2
     assert text.count("x86_64: instructions, exact: ") == text.count("arm64: instructions, ex") == 1
     # What the numbers rest on stands above them.
     flat = " ".join(text.split())

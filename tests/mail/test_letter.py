@@ -161,3 +161,20 @@ def test_how_it_was_measured_never_goes() -> None:
     assert [f"method {number}" in said for number in range(12)] == [True] * 12
     assert "row 4" in said and "row 29" not in said and "remark 49" not in said
     assert said.count("\n") <= LINES + 1
+
+
+def test_a_long_mail_keeps_a_row_of_each_table() -> None:
+    """The row that the mail is about is the last to go; without rows a table has no heading."""
+    rows = [f"row {number}" for number in range(9)]
+    method = Section("method", [Notes([f"method {number}" for number in range(80)], stays=True)])
+    tables = [
+        Section("", [Table(["points:", "columns"], rows, main=7)]),
+        Section("", [Table(["steps:", "columns"], rows, least=0)]),
+        Section("", [Table(["functions:", "columns"], rows, ["all"], least=3)]),
+    ]
+    said = letter(*tables, method).render()
+    points, steps, functions = said.split("\n\n")[1:4]
+    assert points == "points:\ncolumns\nrow 7\n[8 more rows left out]"
+    assert steps == "[steps: 9 rows left out]"
+    assert functions.splitlines()[2:-1] == [*rows[:3], "[6 more rows left out]"]
+    assert "method 79" in said

@@ -163,7 +163,7 @@ def test_what_is_left_out_is_counted() -> None:
         {f"k{n}": [[100.0 + n + size] for size in range(40)] for n in range(9)},
         sizes=[str(size) for size in range(40)],
     )
-    assert re.search(r"Not shown: \d+ more points, [67] more kernels\.", text(swept))
+    assert re.search(r"\[not shown: \d+ more points, [67] more kernels\]", text(swept))
 
 
 def test_the_largest_change_is_the_headline() -> None:

@@ -99,7 +99,8 @@ def sentence(one: m.BuiltFrom) -> str:
         *([f"without {', '.join(h[:_HASH] for h in one.reverted)}"] if one.reverted else []),
         *([f"config {one.config}"] if one.config else []),
         *([f"with {units.few(one.settings, _OPTIONS)}"] if one.settings else []),
-        *one.options,
+        # Its compiler's whole version stands elsewhere.
+        *(option for option in one.options if not option.startswith("cc=")),
         *([f"which lacks {units.few(one.lost, _OPTIONS)}"] if one.lost else []),
     ]
     told = one.described or one.commit[:_HASH]
