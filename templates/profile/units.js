@@ -6,14 +6,17 @@ import { state } from "../page/state.js";
 import { metric, whole } from "./chosen.js";
 
 /** @param {number} value */
-export const perOp = (value) => cellCount(value / (data.workload.ops ?? 1));
+export const perOp = (value) => fixed(value / (data.workload.ops ?? 1), 2);
+
+/** Without a fraction that is none. @param {number} value */
+const shortPerOp = (value) => cellCount(value / (data.workload.ops ?? 1));
 
 /** @param {number} value @param {string} label */
 export const share = (value, label) => (100 * value) / whole(label);
 
 /** @param {number} value @param {string} label */
 export function formatCount(value, label) {
-  if (state.unit === "per-op") return perOp(value);
+  if (state.unit === "per-op") return shortPerOp(value);
   return state.unit === "share" ? percent(share(value, label)) : count(value);
 }
 
@@ -32,7 +35,7 @@ export const points = (value) => `${fixed(value, 2)} points`;
 
 /** A difference in the chosen unit. @param {number} value */
 export function formatDelta(value) {
-  if (state.unit === "per-op") return perOp(value);
+  if (state.unit === "per-op") return shortPerOp(value);
   return state.unit === "share" ? points(value) : count(value);
 }
 
