@@ -40,8 +40,11 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, command.help) for name, command in COMMANDS.items()])
+        width = max(map(len, COMMANDS))
+        for group in dict.fromkeys(command.group for command in COMMANDS.values()):
+            every = [(name, one) for name, one in COMMANDS.items() if one.group == group]
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(width), one.help) for name, one in every])
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

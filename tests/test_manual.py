@@ -1,6 +1,7 @@
 """The manual pages: made from the help, and what man(1) and mandoc(1) say of them."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 from support import IMPORTED, ROOT, need_program
 
 from profdiff.cli import cli
+from profdiff.collectors import registry
 from profdiff.commands import COMMANDS
+from profdiff.commands.command import Command
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +74,26 @@ def test_mandoc_finds_nothing(pages: Path) -> None:
     command = [need_program("mandoc"), "-T", "lint", "-W", "style", *sorted(pages.glob("*.1"))]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.stdout == "", result.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_option_stands_under_a_heading(name: str) -> None:
+    """Only collectors' options need none: packages bring more of them."""
+    command = cli.get_command(click.Context(cli), name)
+    if not isinstance(command, Command):
+        return  # kernel, whose commands have a few options each
+    text = command.get_help(click.Context(command, info_name=name))
+    options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
+    for one in options:
+        assert len(re.findall(rf"(?m)^  (?:-\w, )?{max(one.opts, key=len)}(?=[ \n])", text)) >= 1, (
+            one
+        )
+    headed = [option for names in command.headings.values() for option in names]
+    known = {max(one.opts, key=len) for one in command.params}
+    if command.headings.get("Options of collectors") is None:
+        assert {*headed} <= known
+    elif name == "record":
+        own = {max(one.opts, key=len) for one in options} - {
+            max(one.opts, key=len) for one in registry.options()
+        }
+        assert own <= {*headed}

@@ -14,7 +14,7 @@ from profdiff.base.terminal import say, tell
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.commands.command import command
-from profdiff.commands.experiment.options import experiment_options
+from profdiff.commands.experiment.options import HEADINGS, experiment_options
 from profdiff.commands.output_types import OUTPUT_FOLDER
 
 if TYPE_CHECKING:
@@ -75,7 +75,15 @@ def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@command()
+@command(
+    headings={
+        "The search": (
+            *("--good", "--bad", "--when", "--repo", "--with", "--config", "--cc", "--all"),
+            *("--threshold", "--suspects", "--output"),
+        ),
+        **HEADINGS,
+    }
+)
 @click.option(
     "--repo",
     default=Path(),

@@ -7,6 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import click
 
@@ -20,9 +21,33 @@ _NUMBER = re.compile(r"\s*(\d[\d_,]*(?:\.\d+)?(?:[eE]\d{1,2})?)\s*([A-Za-z%]*)",
 _MAX_TEXT = 200
 
 
+# Of a command's help: options by heading, the ones that most people need first.
+Headings = Mapping[str, Sequence[str]]
+
+
 class Command(click.Command):
     """An option is given once, and with a value that is neither empty nor another option; what
-    follows a COMMAND's first word is the COMMAND's."""
+    follows a COMMAND's first word is the COMMAND's. ``headings``: of its help; other options stand
+    under the last one."""
+
+    def __init__(self, *arguments: Any, headings: Headings | None = None, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.headings = headings or {"Options": ()}
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their headings."""
+        rows = {
+            max(param.opts, key=len): row
+            for param in self.get_params(ctx)
+            if (row := param.get_help_record(ctx)) is not None
+        }
+        *_, last = self.headings
+        for heading, names in self.headings.items():
+            shown = [rows.pop(name) for name in names if name in rows]
+            shown += rows.values() if heading == last else ()
+            if shown:
+                with formatter.section(heading):
+                    formatter.write_dl(shown)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:  # a shell that completes words wants no errors

@@ -5,11 +5,14 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from textwrap import TextWrapper
 
 import click
 
+from profdiff.base import terminal, units
 from profdiff.base.cache import cache_folder
 from profdiff.base.errors import ProfdiffError
+from profdiff.base.terminal import Span, Style, Styled
 from profdiff.base.units import file_size
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, of_image
@@ -19,7 +22,8 @@ from profdiff.collectors.programs import fix
 from profdiff.commands import complete
 from profdiff.commands.command import command
 
-_STYLE = {"ok": "green", "missing": "bold red", "noise": "yellow", "note": "dim"}
+_WIDTH = 100
+_STYLE: dict[str, Style] = {"ok": "source", "missing": "more", "noise": "bold", "note": "dim"}
 
 
 @command()
@@ -40,18 +44,19 @@ def doctor(kernels: tuple[str, ...]) -> None:
     """
     from profdiff.collectors.kernels.kinds.registry import parse_arguments
 
+    ready: dict[str, bool] = {}
     if not kernels:
         _show("this machine: recording the running kernel", _machine(Address()))
         _show("this machine: building kernels from a git repository", building())
         for architecture in ARCHITECTURES:
             title = f"this machine: recording in {architecture.told} guests"
-            _show(title, _guests(architecture))
+            ready[architecture.told] = _show(title, _guests(architecture))
         _show("several machines: record --cluster", [_cluster()])
-        return
     for argument in parse_arguments(kernels):
         files = argument.spec.locate(argument.label)
         if files.machine is not None:
-            _show(f"{argument.label}: {files.machine}", _machine(files.machine))
+            title, found = f"{argument.label}: {files.machine}", _machine(files.machine)
+            ready[argument.label] = _show(title, found)
         elif files.image:
             architecture = of_image(files.image)
             debug = Finding("debug ELF", "note", "none: inlined functions will not be visible")
@@ -61,7 +66,15 @@ def doctor(kernels: tuple[str, ...]) -> None:
             given = ", ".join(argument.variant.words)
             own = [Finding("its own", "note", given)] if given else []
             found = [Finding("image", "ok", str(files.image)), debug, *_least(files.image), *own]
-            _show(title, [*found, *_guests(architecture)])
+            ready[argument.label] = _show(title, [*found, *_guests(architecture)])
+    what = "" if kernels else " guests"
+    lines = []
+    if able := [one for one in ready if ready[one]]:
+        lines.append(f"You can record {units.listed(able)}{what}.")
+    if unable := [one for one in ready if not ready[one]]:
+        told = f"{units.listed(unable)}{what}"
+        lines.append(f"Before you record {told}: fix what is missing above.")
+    terminal.say(" ".join(lines))
 
 
 def _machine(address: Address) -> list[Finding]:
@@ -150,28 +163,41 @@ def _static_libc(architecture: Architecture) -> Finding:
         place = ""
     # A name without a path is what the compiler does not have.
     if "/" in place:
-        return Finding("static libc", "ok", place)
+        return Finding("static libc", "ok", str(Path(place).resolve()))
     return Finding("static libc", "missing", "no libc.a", fix(architecture.compiler))
 
 
-def _show(title: str, findings: list[Finding]) -> None:
-    from rich.table import Table
-    from rich.text import Text
+def _show(title: str, findings: list[Finding]) -> bool:
+    """Print them; whether nothing is missing. A command that fixes something stands behind it, or
+    below it where the line would be too long."""
+    styled = [Styled(title, [Span(0, len(title), "bold")])]
+    states = max(len(one.state) for one in findings)
+    names = max(len(one.what) for one in findings)
+    indent = states + names + 4
+    wrapper = TextWrapper(_WIDTH - indent, break_long_words=False, break_on_hyphens=False)
+    for one in findings:
+        lines = wrapper.wrap(one.value)
+        if one.fix and indent + len(f"{one.value}  {one.fix}") <= _WIDTH:
+            lines = [f"{one.value}  {one.fix}"]
+        elif one.fix:
+            lines += _command_lines(one.fix, _WIDTH - indent)
+        first = f"{one.state:<{states}}  {one.what:<{names}}  {''.join(lines[:1])}".rstrip()
+        styled.append(Styled(first, [Span(0, len(one.state), _STYLE[one.state])]))
+        styled += [Styled(" " * indent + line) for line in lines[1:]]
+    terminal.say_styled(styled)
+    return all(one.state != "missing" for one in findings)
 
-    from profdiff.base.console import CleanConsole
 
-    console = CleanConsole()
-    table = Table.grid(padding=(0, 2))
-    for finding in findings:
-        told = (Text(text) for text in (finding.what, finding.value, finding.fix))
-        table.add_row(Text(finding.state, _STYLE[finding.state]), *told)
-    if not console.is_terminal:
-        console.width = 400  # nothing is to be wrapped in a pipe
-    console.print(Text(title, "bold"))
-    for line in console.render_lines(table, pad=False):
-        shown = Text.assemble(*((part.text, part.style or "") for part in line))
-        shown.rstrip()  # the last column is padded to its width
-        console.print(shown)
+def _command_lines(text: str, width: int) -> list[str]:
+    """A command line on several, for a shell."""
+    lines = [""]
+    for word in re.findall(r"(?:'[^']*'|[^\s'])+", text):
+        if lines[-1] and len(lines[-1]) + len(word) + 3 > width:
+            lines[-1] += " \\"
+            lines.append(f"  {word}")
+        else:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return lines
 
 
 _PROGRAMS = ("git", "make", "gcc", "ld", "objcopy", "flex", "bison", "bc")

@@ -14,7 +14,7 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.base.names import did_you_mean
 from profdiff.base.terminal import say, tell
-from profdiff.commands import complete
+from profdiff.commands import MAIL_HEADINGS, complete
 from profdiff.commands.command import command
 from profdiff.commands.output_types import OUTPUT_FILE
 from profdiff.commands.recording import CELL, find, works_on
@@ -68,7 +68,7 @@ def _table(name: str, rows: str) -> Callable[..., Any]:
     return works_on(name, held=["session"], is_flag=True, help=f"Add a table of {rows}.")
 
 
-@command()
+@command(headings=MAIL_HEADINGS)
 @click.argument("session", required=False, type=_FILE, shell_complete=complete.sessions)
 @_option(
     "--at",

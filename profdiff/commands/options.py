@@ -14,8 +14,9 @@ import click
 from profdiff.base import units
 from profdiff.base.errors import InputError, RunError
 from profdiff.base.terminal import printable, say, tell
+from profdiff.commands.command import Headings
 from profdiff.commands.experiment.file import ExperimentCommand, GivenSuite
-from profdiff.commands.experiment.options import experiment_options
+from profdiff.commands.experiment.options import HEADINGS, experiment_options
 from profdiff.commands.experiment.request import TOGGLED
 from profdiff.commands.output import (
     ASCII,
@@ -58,7 +59,15 @@ class OptionsCommand(ExperimentCommand):
         return own
 
 
-@click.command(cls=OptionsCommand)
+_HEADINGS: Headings = {
+    "Options and how to show them": (
+        *("--base", "--toggle", "--append", "--dry-run", "--top", "--csv", "--json", "--width"),
+        "--ascii",
+    )
+}
+
+
+@click.command(cls=OptionsCommand, headings={**_HEADINGS, **HEADINGS})
 @click.option(
     "--base",
     metavar="REV",

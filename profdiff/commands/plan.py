@@ -13,7 +13,7 @@ from profdiff.base.errors import InputError
 from profdiff.base.terminal import confirm, printable, say, tell
 from profdiff.commands.experiment.file import ExperimentCommand
 from profdiff.commands.experiment.option_types import chosen_runs, wanted_shard
-from profdiff.commands.experiment.options import experiment_options
+from profdiff.commands.experiment.options import HEADINGS, experiment_options
 from profdiff.commands.experiment.request import asked, asked_suite, experiments
 from profdiff.session.states import RELEVANT
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _SHOWN = 40
 
 
-@click.command(cls=ExperimentCommand)
+@click.command(cls=ExperimentCommand, headings=HEADINGS)
 @experiment_options
 @click.option("--all", "everything", is_flag=True, help="List every run, however many there are.")
 def plan(everything: bool, **options: Any) -> None:

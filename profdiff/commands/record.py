@@ -19,7 +19,7 @@ from profdiff.base.errors import InputError, RunError, SessionError
 from profdiff.base.terminal import confirm, say, tell
 from profdiff.commands.experiment.file import ExperimentCommand
 from profdiff.commands.experiment.option_types import chosen_runs, of_shard, wanted_shard
-from profdiff.commands.experiment.options import experiment_options
+from profdiff.commands.experiment.options import HEADINGS, experiment_options
 from profdiff.commands.experiment.request import asked_suite, experiments
 from profdiff.session.states import RELEVANT
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from profdiff.session.suite import Suite
 
 
-@click.command(cls=ExperimentCommand)
+@click.command(cls=ExperimentCommand, headings=HEADINGS)
 @experiment_options
 def record(**options: Any) -> None:
     """Record COMMAND on two or more kernels: every instruction that they execute, perf samples, or

@@ -32,7 +32,21 @@ LIST = "topics"
 PRICED = "inventory"
 
 
-@command()
+@command(
+    headings={
+        "What to show": ("--at", "--cell", "--metric", "--only", "--tag", "--threshold", "--by"),
+        "Rows and figures": (
+            *("--top", "--sort", "--min-delta", "--kernel-only", "--user-only", "--per-op"),
+            *("--ratio", "--fold-folios", "--prices", "--width", "--ascii"),
+        ),
+        "Write a file": (
+            *("--html", "--text", "--json", "--csv", "--csv-experiment", "--site", "--charts"),
+            *("--svg", "--svg-side-by-side", "--folded", "--folded-diff", "--speedscope"),
+            *("--firefox", "--pprof"),
+        ),
+        "Topics, as TOPIC does": ("--events", "--types", "--layout", "--sharing", "--inventory"),
+    }
+)
 @SESSION
 @click.argument("topic", required=False, shell_complete=complete.topics)
 @works_on(

@@ -10,6 +10,7 @@ import click
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES
 from profdiff.commands import complete
+from profdiff.commands.command import Headings
 from profdiff.commands.experiment.option_types import (
     Collectors,
     Compilers,
@@ -18,6 +19,23 @@ from profdiff.commands.experiment.option_types import (
     Names,
 )
 from profdiff.commands.output_types import OUTPUT_FOLDER
+
+# Those of collectors stand behind them.
+HEADINGS: Headings = {
+    "Common options": (
+        *("--kernel", "--ops", "--sweep", "--suite", "--only", "--tag", "--collector", "--output"),
+        *("--cpus", "--memory", "--append", "--repeat"),
+    ),
+    "What is compared": ("--series", "--arch", "--compilers", "--variant", "--boot"),
+    "The workload": (
+        *("--experiment", "--file", "--no-file", "--sysroot", "--zip", "--difference", "--copies"),
+        *("--timeout", "--metric", "--metric-sample", "--boot-runs"),
+    ),
+    "The guest": ("--cpu", "--qemu", "--restore", "--settle", "--observe"),
+    "States and spread": ("--vary-state", "--vary-boots", "--aa", "--seed", "--verify"),
+    "How runs are made": ("--jobs", "--cluster", "--shard", "--yes", "--all"),
+    "Options of collectors": (),
+}
 
 
 def _option(names: str, text: str, **more: Any) -> click.Option:
