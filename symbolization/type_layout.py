@@ -46,7 +46,7 @@ class KernelTypes(NamedTuple):
 
 def layouts(path: Path, names: Sequence[str]) -> KernelTypes:
     """The layouts of structs, unions, typedefs of them (``spinlock_t``), and members
-    (``task_struct.se``) in a file as ``holds_types`` knows it. Raises InputError."""
+    (``task_struct.se``) in a file as ``is_symbol_file`` knows it. Raises InputError."""
     try:
         source, found = type_layouts(str(path), list(names))
     except NativeError as error:
@@ -57,9 +57,11 @@ def layouts(path: Path, names: Sequence[str]) -> KernelTypes:
     )
 
 
-def holds_types(path: Path) -> bool:
-    """Whether a file may have types: an ELF file, plain or packed, or BTF alone. Raises InputError
-    where it cannot be read."""
+def is_symbol_file(path: Path) -> bool:
+    """Whether a file may have symbols or types: an ELF file, plain or packed, or BTF alone. Raises
+    InputError where it cannot be read."""
+    if not path.is_file():
+        return False
     try:
         with path.open("rb") as file:
             return file.read(8).startswith(_STARTS)

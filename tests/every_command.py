@@ -65,7 +65,7 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
         "merge": [(["suite.profdiff", *shards], "")],
         "options": [
             (["suite.profdiff"], ""),
-            (["suite.profdiff", "--csv", "options.csv"], ""),
+            (["suite.profdiff", "--csv", "options.csv", "--html", "options.html"], ""),
             (["git:linux@v6.12.107", "--toggle", "SWAP", *TOGGLE], "make is not installed"),
         ],
         "report": [
@@ -88,7 +88,7 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
         ],
         "size": [
             (["/kernels/v6.12.107", "/kernels/v6.18.15"], ""),
-            (["/kernels/v6.12.107", "/kernels/v6.18.15", "--csv", "size.csv"], ""),
+            (["/kernels/v6.12.107", "/kernels/v6.18.15", "--html", "size.html"], ""),
             (["/kernels/v6.12.107"], "one kernel has nothing to be compared with"),
         ],
         "codegen": [

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from profdiff.views.kernels.variant import Variant
+from profdiff.views.kernels.facts import Variant
 from profdiff.views.suite import (
     SCHEMA,
     SuiteCell,

@@ -56,6 +56,12 @@ class Exact(Collector):
             help="Record how kernels boot, instead of a COMMAND: from start_kernel() to the first "
             "instruction of init, each kernel twice unless --repeat says more.",
         ),
+        click.Option(
+            ["--boot-until"],
+            metavar="TEXT",
+            help="With --boot, count until TEXT is on the serial console, also behind init's first "
+            "instruction, instead of up to that.",
+        ),
     )
     failures = ("window",)
     profiles = True
@@ -96,6 +102,8 @@ class Exact(Collector):
             how += allocations.arguments(kernel)
         if options.get("boot") and kernel:
             how += f",boot={boot_address(kernel):x}"
+            if until := options.get("boot_until"):
+                how += f",until={until.encode().hex()}"
         return self.plugin_arguments(qemu, folder, how)
 
     def refuse(self, kernels: Sequence[KernelFiles], options: Options, qemu: Qemu | None) -> None:

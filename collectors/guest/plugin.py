@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeVar
 from profdiff.base.errors import MissingError, SessionError
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.guest.qemu import Qemu, escaped, find_qemu
-from profdiff.collectors.guest.result import Left, Result
+from profdiff.collectors.guest.result import CONSOLE_LINES, Left, Result, read
 from profdiff.collectors.records import Failure, Window
 
 # Newest first: a QEMU takes one of them.
@@ -63,20 +63,30 @@ def recorded(
         raise MissingError(
             f"QEMU could not write the {what} ({error}): free some disk space"
         ) from error
-    boots = bool(left.options.get("boot"))
-    failure = result.failure or window_failure(found, left.has_marks, boots=boots)
+    failure = result.failure
+    if failure is None and left.options.get("boot") and not found.closed:
+        failure = _boot_failure(found, left)
+    failure = failure or window_failure(found, left.has_marks)
     window = None if found.kind == "none" else Window(kind=found.kind, count=found.closed)
     return found, replace(result, failure=failure, window=window)
 
 
-def window_failure(found: Windows, expect_marks: bool, *, boots: bool = False) -> Failure | None:
+def _boot_failure(found: Windows, left: Left) -> Failure:
+    """Why what was recorded is not a whole boot. Raises OSError."""
+    until = left.options.get("boot_until")
+    if found.opened and until:
+        why = f"--boot-until: the console did not show {until!r} after start_kernel() began"
+        return Failure("window", why, read(left.path("console"))[-CONSOLE_LINES:])
+    lacks = "init executed nothing" if found.opened else "start_kernel() never executed"
+    why = f"the boot was not seen: {lacks} at the addresses of the debug ELF"
+    return Failure("window", why)
+
+
+def window_failure(found: Windows, expect_marks: bool) -> Failure | None:
     """Why what was recorded is not that of a window; None if it is. ``expect_marks``: the program
-    has them; ``boots``: it is the kernel's boot."""
+    has them."""
     never = "the window never opened"
-    if boots and not found.closed:
-        lacks = "init executed nothing" if found.opened else "start_kernel() never executed"
-        why = f"the boot was not seen: {lacks} at the addresses of the debug ELF"
-    elif found.misplaced and not found.opened:
+    if found.misplaced and not found.opened:
         why = f"{never}: PROFDIFF_STOP() executed without PROFDIFF_START() before it"
     elif expect_marks and found.kind != "marks":
         why = f"{never}: the program has marks, but PROFDIFF_START() never executed"

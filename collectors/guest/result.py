@@ -185,7 +185,7 @@ def with_output(failure: Failure, left: Left, status: int | None) -> Failure:
     return Failure(failure.kind, f"{message}; the kernel says: {cause}", cause.lines)
 
 
-_LINES = 12
+CONSOLE_LINES = 12
 _PANIC = "Kernel panic - not syncing: "
 # In front of every line: the time, and with CONFIG_PRINTK_CALLER who printed it.
 _STAMP = re.compile(r"^(?:\[[^\]]{1,40}\]\s?)+")
@@ -262,8 +262,8 @@ def trouble(console: Sequence[str]) -> Trouble | None:
         return None
     first = end if start is None else start
     assert first is not None  # noqa: S101 - one of both is known
-    shown = list(console[first : first + _LINES])
-    if end is not None and end >= first + _LINES:
+    shown = list(console[first : first + CONSOLE_LINES])
+    if end is not None and end >= first + CONSOLE_LINES:
         shown[-1] = console[end]
     text = panic if panic is not None and start is None else short(lines[first])
     silent = out_of_memory or _KILLED.match(lines[first]) or _BEFORE.match(lines[first])

@@ -19,7 +19,6 @@ from profdiff.collectors.guest.archive import ArchiveError
 from profdiff.collectors.guest.delivery import MAX_ARCHIVE, GuestChannel
 from profdiff.collectors.records import Failure
 
-_CONSOLE_LINES = 12
 # What a guest may write to the files of its serial ports, and make QEMU complain of.
 _MAX_BYTES = {"channel": MAX_ARCHIVE, "console.log": 256 << 20, "qemu.stderr": 64 << 20}
 # A disk without room for so many bytes is full.
@@ -138,7 +137,7 @@ class GuestRun:
         reason = last_line(read_end(self._stderr_path))
         lines = result.read(self._folder / "console.log")
         trouble = result.trouble(lines)
-        tail = trouble.lines if trouble else lines[-_CONSOLE_LINES:]
+        tail = trouble.lines if trouble else lines[-result.CONSOLE_LINES :]
         if self._timed_out:
             limit = f"{self._timeout:g} s"
             if self._own_seconds <= self._timeout:

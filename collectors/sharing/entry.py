@@ -139,7 +139,7 @@ def _per_op(values: NDArray[np.int64], lines: SharedLines) -> float:
 
 def _alone(vcpus: int) -> str:
     if vcpus < 2:
-        return "one vCPU shares with nobody: add --cpus 2"
+        return "one vCPU has no other to share with: add --cpus 2"
     return (
         "only one vCPU executed operations: the workload must run a thread or process on each "
         "vCPU, or add --copies 2"

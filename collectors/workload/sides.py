@@ -103,7 +103,7 @@ def example(sides: Mapping[str, Side], command: Sequence[str]) -> list[str]:
     if list(command[:1]) != [PROGRAM] or len(places) > 1:
         raise InputError(
             f"--variant gives programs, which the first word of COMMAND stands for: write -- "
-            f"'{PROGRAM}' ARGUMENTS"
+            f"'{PROGRAM}' ARGUMENTS, without an interpreter, which a script names in its #! line"
         )
     return [first.value, *command[1:]]
 

@@ -94,7 +94,7 @@ def _reverted(kernels: Kernels, bad: str, culprit: str) -> KernelFiles | Reverte
     try:
         return kernels.build(bad, REVERT, culprit)
     except DoesNotApply as error:
-        tell(f"{culprit[:12]} does not revert cleanly on top of bad: {error}")
+        tell(f"{culprit[:12]} does not revert cleanly on bad: {error}")
         return "does not apply"
     except BuildError as error:
         tell(f"with {culprit[:12]} reverted, bad does not build: {error}")

@@ -88,7 +88,7 @@ class Kernels:
         if self._beside and self._beside[0] == str(spec):
             # It began before us. What it says it will not have said: then it is built here.
             if self._beside[1].poll() is None:
-                tell(f"{label or label_of(commit)}: its build began beside the guest")
+                tell(f"{label or label_of(commit)}: waiting for its build, which began earlier")
             self._beside[1].wait()
         self.close()
         return build(BuildJob.of(spec), label or label_of(commit))

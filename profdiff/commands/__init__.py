@@ -43,6 +43,7 @@ COMMANDS = {
     ),
     "size": Command(_READ, "size:size", "Show how many bytes sections, functions and types take."),
     "codegen": Command(_READ, "codegen:codegen", "Show what compilers make of a function."),
+    "impact": Command(_READ, "impact:impact", "Show what a change adds to a real program."),
     "check": Command(_READ, "check:check", "Check conditions on the changes in a session."),
     "blame": Command(_FIND, "blame:blame", "Show which commits a delta's instructions belong to."),
     "bisect": Command(_FIND, "bisect:bisect", "Find the commit that made COMMAND slower."),
@@ -60,7 +61,7 @@ COMMANDS = {
     "completion": Command(
         _SET_UP, "completion:completion", "Print a script for completion in a shell."
     ),
-    "header": Command(_SET_UP, "header:header", "Print the folder of profdiff.h."),
+    "header": Command(_SET_UP, "example:header", "Print the folder of profdiff.h."),
 }
 
 # Options of a long help by heading (profdiff.commands.command).
@@ -68,7 +69,7 @@ MAIL_HEADINGS = {
     "What the mail says": (
         *("--at", "--cell", "--top", "--without", "--types", "--sharing", "--inventory"),
         *("--subject", "--regression", "--real-use", "--reproducer", "--with-source"),
-        *("--checklist", "--attach", "--repo", "--base", "--new"),
+        *("--checklist", "--cover-letter", "--attach", "--repo", "--base", "--new"),
     ),
     "To whom": ("--from", "--to", "--cc", "--thread", "--reply-to", "--quote"),
     "Trailers": (

@@ -147,7 +147,7 @@ def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=Fraction(),
     default=0.01,
     metavar="PERCENT",
-    help="With --all: the smallest step to find, as a part of what good has.  [default: 1%]",
+    help="Smallest step that --all finds, relative to the value of good.  [default: 1%]",
 )
 @click.option(
     "--suspects/--no-suspects",

@@ -75,12 +75,6 @@ def check(
         with undecided_unless(InputError):
             recording, at = find(session, cell, at)
         found = judged(recording, conditions, labels, at)
-        whole = recording.held == "suite"
-        shown = [one for one in found if not whole or one.outcome != "does not hold"]
-        if shown:
-            say(judgements.told(shown).removesuffix("\n"))
-        if whole:
-            passed = sum(one.outcome == "does not hold" for one in found)
-            say(f"{passed:,} of {len(found):,} pass")
+        say(judgements.told(found, suite=recording.held == "suite").removesuffix("\n"))
         write_forms(CHECK_FORMS, targets(CHECK_FORMS, forms), Subject(recording, lambda: found))
         return exit_status(found)

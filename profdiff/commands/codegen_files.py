@@ -17,7 +17,7 @@ from profdiff.collectors.kernels.kinds.spec import Spec
 from profdiff.collectors.kernels.label import label_of
 from profdiff.collectors.kernels.objects import build_objects
 from profdiff.profile.code.file_code import FileCode
-from profdiff.symbolization.debug_files import is_elf
+from profdiff.symbolization.type_layout import is_symbol_file
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def compiled(
     building a kernel does."""
     if not wanted.isprintable():
         raise InputError(f"{wanted!r} is not a function or an object")
-    if is_elf(place_of(wanted.rpartition("=")[2])):
+    if is_symbol_file(place_of(wanted.rpartition("=")[2])):
         wanted, kernels = "", [wanted, *kernels]
     sides = _sides(parse_arguments(kernels or ["git:."]), compilers, cflags)
     if len(sides) < 2:
@@ -114,22 +114,11 @@ def _files(sides: Sequence[_Side], name: str, function: str, folder: Path) -> di
         if job is None:
             if side.flags:
                 raise InputError(f"{side.spec}: --cflags is for object files: leave lto= out")
-            found[side.label] = _linked(side)
+            found[side.label] = side.spec.elf(side.label)
             continue
         built = build_objects(job, side.label, name or function, folder, flags=side.flags)
         found[side.label] = _one(built, folder / side.label, function)
     return {side.label: found[side.label] for side in sides}
-
-
-def _linked(side: _Side) -> Path:
-    """The file itself, or the kernel's debug ELF."""
-    itself = place_of(str(side.spec))
-    if is_elf(itself):
-        return itself
-    found = side.spec.locate(side.label).debug_elf
-    if found is None:
-        raise InputError(f"{side.spec} is not an ELF file and has no debug ELF: give its vmlinux")
-    return found
 
 
 def _one(built: Sequence[Path], folder: Path, function: str) -> Path:

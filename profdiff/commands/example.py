@@ -1,5 +1,6 @@
 """``profdiff example``: published experiments that come with profdiff."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -8,8 +9,17 @@ import click
 from profdiff.base.errors import InputError
 from profdiff.base.names import did_you_mean
 from profdiff.base.temporary import temporary_folder
-from profdiff.base.terminal import say
+from profdiff.base.terminal import put, say
 from profdiff.commands.command import command
+
+
+@command()
+def header() -> None:
+    """Print the folder of profdiff.h: cc -I"$(profdiff header)" ..."""
+    from profdiff.collectors.guest.initramfs import guest_resources
+
+    put(os.fsencode(guest_resources()) + b"\n")
+
 
 _EXPERIMENT = "profdiff.toml"
 

@@ -107,15 +107,15 @@ def build_(specs: tuple[str, ...], quiet: bool) -> None:
 @click.option(
     "--unused",
     is_flag=True,
-    help="Remove kernels that profdiff built, and their worktrees, that nobody used for some time "
-    "and that no NAME stands for; and machines that it saved to restore them.",
+    help="Remove kernels that profdiff built, with their worktrees, unless a NAME stands for them, "
+    "and saved machines, if they were not used for some time.",
 )
 @click.option(
     "--older-than",
     "days",
     type=click.FloatRange(min=0),
     metavar="DAYS",
-    help=f"How long nobody used them.  [default: {_DAYS}]",
+    help=f"Days since the last use.  [default: {_DAYS}]",
 )
 def remove(name: str | None, unused: bool, days: float | None) -> None:
     """Forget NAME; its files stay where they are. Or remove built kernels.

@@ -101,21 +101,9 @@ def _name(typed: str) -> str:
     return name
 
 
-def debug_elf(kernel: KernelArgument) -> Path | None:
-    """The SPEC itself where it is a file that may have types, else the kernel's debug ELF. Raises
-    InputError."""
-    from profdiff.base.outputs import place_of
-    from profdiff.symbolization.type_layout import holds_types
-
-    itself = place_of(str(kernel.spec))
-    if itself.is_file() and holds_types(itself):
-        return itself
-    return kernel.spec.locate(kernel.label).debug_elf
-
-
 def _file(kernel: KernelArgument) -> Path:
     """The file that has the types of a kernel. Raises InputError."""
-    if found := debug_elf(kernel):
+    if found := kernel.spec.symbol_file(kernel.label):
         return found
     machine = kernel.spec.locate(kernel.label).machine
     if machine and not machine.host and _BTF.is_file():

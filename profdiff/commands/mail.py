@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from profdiff.mail.letter import Letter, Quote
     from profdiff.mail.recipients import Recipients
     from profdiff.mail.thread import Thread
-    from profdiff.session.bisection import Bisection
     from profdiff.session.opened import Opened
     from profdiff.session.session import Session
     from profdiff.views.blame import Blame
@@ -148,6 +147,7 @@ def _table(name: str, rows: str) -> Callable[..., Any]:
     is_flag=True,
     help="Put the checklist of what maintainers ask for into the mail, instead of showing it here.",
 )
+@click.option("--cover-letter", is_flag=True, help="Print a table of a series' patches alone.")
 @_option("--attach", "folded|svg", "Attach the difference as text/plain.", ["session"], type=_KINDS)
 @_table("--types", "fields and variables that a kernel accesses more or less often: exact counts")
 @_table(
@@ -181,6 +181,7 @@ def mail(
     with_source: bool,
     without: Sequence[str],
     checklist: bool,
+    cover_letter: bool,
     attach: Literal["folded", "svg"] | None,
     types: bool,
     sharing: bool,
@@ -195,7 +196,7 @@ def mail(
     has it, and the command that would send the draft.
     """
     from profdiff.commands.output import write
-    from profdiff.mail import address, content, draft, letter, recipients
+    from profdiff.mail import address, content, draft, letter, recipients, tables
     from profdiff.mail.reproducer import Reproducer
     from profdiff.views.bisection import fixes
 
@@ -212,9 +213,13 @@ def mail(
     if repo is None and (base or new):
         raise InputError("--base and --new say what to blame: name the git repository with --repo")
     told = _Told.of(recording, at)
+    if cover_letter:
+        for line in tables.cover_letter(told.findings):
+            say(line)
+        return
     bisection = told.session.manifest.bisection
     if regzbot_introduced:
-        commands.insert(0, _introduced(bisection, recording))
+        commands.insert(0, recipients.introduced_by(bisection, recording.folder))
     if (culprit := fixes(bisection)) and not given["fixes"]:
         given["fixes"] = [culprit]
     asked = [(name, given.get(name.lower().replace("-", "_"), ())) for name in recipients.NAMES]
@@ -306,19 +311,6 @@ class _Told:
         one = LazyFindings.of(session, at).findings
         letter, boxes = partial(content.letter, one), partial(content.boxes, one)
         return _Told(session, one, one, letter, boxes, is_joint=False)
-
-
-def _introduced(bisection: "Bisection | None", recording: "Opened") -> str:
-    """The command that names a bisection's culprit. Raises InputError."""
-    from profdiff.mail import recipients
-    from profdiff.views.bisection import introduced
-
-    if bisection is None:
-        raise InputError(
-            f"--regzbot-introduced: {recording.folder} is not a bisection's evidence: give the "
-            "commit with --regzbot 'introduced: COMMIT'"
-        )
-    return recipients.regzbot(f"introduced: {introduced(bisection)}")
 
 
 def _suspects(

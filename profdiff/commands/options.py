@@ -18,24 +18,14 @@ from profdiff.commands.command import Headings
 from profdiff.commands.experiment.file import ExperimentCommand, GivenSuite
 from profdiff.commands.experiment.options import HEADINGS, experiment_options
 from profdiff.commands.experiment.request import TOGGLED
-from profdiff.commands.output import (
-    ASCII,
-    CSV_ROWS,
-    JSON_ROWS,
-    TOP,
-    WIDTH,
-    refuse_outputs,
-    write_section,
-)
+from profdiff.commands.output import TOP, TableOutput, table_options
 from profdiff.commands.plan import show_plan
 from profdiff.commands.record import record_experiment
-from profdiff.reports.form import ReportOptions
 from profdiff.session.held import held
 
 if TYPE_CHECKING:
     from profdiff.collectors.kernels.kinds.registry import KernelArgument
     from profdiff.collectors.kernels.toggles import Toggled
-    from profdiff.shapes.table import Section
 
 _BASE = "base"
 _NAMED = 6
@@ -91,10 +81,10 @@ _HEADINGS: Headings = {
 )
 @click.option("--dry-run", is_flag=True, help="Show what is built and recorded, and how long.")
 @TOP
-@CSV_ROWS
-@JSON_ROWS
-@WIDTH
-@ASCII
+@table_options(
+    "Instead of the tables, judge a condition of profdiff check on each option, for example "
+    "'instructions > +1%', of a suite in each cell, and fail if it holds. Can be repeated."
+)
 @partial(experiment_options, without=["--append"], hidden=["--kernel", "--series", "--compilers"])
 def options(
     base: str | None,
@@ -102,12 +92,9 @@ def options(
     append: Sequence[str],
     dry_run: bool,
     top: int | None,
-    csv: str | None,
-    json: str | None,
-    width: int | None,
-    ascii_only: bool,
+    tables: TableOutput,
     **given: Any,
-) -> None:
+) -> int:
     """Build a kernel for each option of the config, record COMMAND or a suite on all of them, and
     show which option costs how much in which cell, and in which functions.
 
@@ -119,33 +106,34 @@ def options(
     REV is the base. What an option depends on is set, too, and what it changes besides is told; one
     that Kconfig refuses is told, and the others are recorded. Builds go on from each other: only
     what depends on an option is compiled. Run the same command again to resume. The other options
-    are those of profdiff record.
+    are those of profdiff record. With --width 72 the text fits into a mail.
+
+    With --fail-if, the exit status is 1 if a condition holds, 125 if one is inconclusive, else 0.
     """
-    refuse_outputs({"csv": csv, "json": json})
-    shown = ReportOptions(width=width, ascii_only=ascii_only)
-    shown = shown._replace(selection=shown.selection._replace(top=top))
+    tables = tables.limited(top)
     context = click.get_current_context()
     if base is not None and not toggles and not append and held(Path(base)):
-        _show(Path(base), shown, csv, json)
-        return
+        return _show(Path(base), tables)
     kernels = _kernels(base, [one for text in toggles for one in text.split(",")], append, given)
     context.meta[TOGGLED] = [one.label for one in kernels[1:]]
     given |= {"series": None, "append": ""}
     if dry_run:
         _plan(context, kernels, given)
-        return
+        return 0
     _use(context, kernels, given)
     failed: RunError | None = None
+    status = 0
     try:
         record_experiment(given)
     except RunError as error:
         failed = error
     folder = _folder(context, given)
     if held(folder):
-        _show(folder, shown, csv, json)
+        status = _show(folder, tables)
         say(f"profdiff options {shlex.quote(str(folder))} shows this again")
     if failed:
         raise failed
+    return status
 
 
 def _folder(context: click.Context, given: dict[str, Any]) -> Path:
@@ -157,18 +145,21 @@ def _folder(context: click.Context, given: dict[str, Any]) -> Path:
     return session_folder(given["output"], given["command"])
 
 
-def _show(folder: Path, options: ReportOptions, csv: str | None, json: str | None) -> None:
-    """Write the table. Raises SessionError, InputError."""
+def _show(folder: Path, tables: TableOutput) -> int:
+    """Write the table, or judge. Returns the exit status. Raises SessionError, InputError,
+    UndecidedError."""
+    from profdiff.api.judged import judged
     from profdiff.evidence.atlas import as_suite
     from profdiff.evidence.suite import SuiteResults
-    from profdiff.forms.text import render
-    from profdiff.shapes.selected import selected
+    from profdiff.session import opened
     from profdiff.topics.options.shapes import section
 
-    found: Section = section(SuiteResults.gather(as_suite(folder)))
-    rows = options.for_text("-").selection.top
-    write_section(
-        found, csv, json, options, lambda width: render(selected(found, rows), width=width)
+    results = SuiteResults.gather(as_suite(folder))
+    return tables.write(
+        section(results),
+        f"What {units.listed(results.labels[1:])} cost against {results.base}",
+        lambda conditions: judged(opened.open(folder), conditions, ()),
+        suite=not results.suite.alone,
     )
 
 

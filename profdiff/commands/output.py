@@ -1,5 +1,6 @@
 """The options that say what of a recording a command shows, and in which forms."""
 
+import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ from profdiff.reports.forms import FORMS
 from profdiff.topics.functions.selection import Selection
 
 if TYPE_CHECKING:
+    from profdiff.evidence.conditions.condition import Condition, Judgement
     from profdiff.evidence.findings import LazyFindings
     from profdiff.shapes.table import Section
 
@@ -91,13 +93,6 @@ _SELECTION = [
 ]
 
 
-# Of commands that show tables and record nothing.
-CSV_ROWS = click.option(
-    "--csv", metavar="FILE", type=OUTPUT_FILE, help="Write all rows as CSV (-: standard output)."
-)
-JSON_ROWS = click.option(
-    "--json", metavar="FILE", type=OUTPUT_FILE, help="Write all rows as JSON (-: standard output)."
-)
 # Forms of a session that say themselves what a reader must know.
 _PROSE = {"text", "html", "json"}
 
@@ -214,8 +209,7 @@ def output_options(
         asked = ReportOptions(selection, per_op, width, ascii_only, ratios, metric)
         return command(output=Output(asked, targets(forms, others)), **others)
 
-    with_output.__doc__ = command.__doc__
-    with_output.__name__ = command.__name__
+    functools.update_wrapper(with_output, command)
     return with_options([*_SELECTION, *form_options(forms)], with_output)
 
 
@@ -288,27 +282,96 @@ def write_or_show(
         write("-", text(options, "-", lambda _, width: show(width)))
 
 
-def write_section(
-    section: "Section",
-    csv: str | None,
-    json: str | None,
-    options: ReportOptions,
-    show: Callable[[int], str],
-) -> None:
-    """Write a section's tables where ``csv`` and ``json`` say, or else the text that ``show`` makes
-    of them. Raises InputError."""
-    from profdiff.forms import csv as csv_form
-    from profdiff.forms import json as json_form
-    from profdiff.views.document import topic_document
+class TableOutput(NamedTuple):
+    """Where a command writes tables that belong to no recording, or that it alone shows.
+    ``targets``: of each form; ``conditions``: what is judged, and told in place of the text."""
 
-    write_or_show(
-        [
-            (csv, lambda: csv_form.tables(section.tables)),
-            (json, lambda: json_form.render(topic_document(section))),
-        ],
-        options,
-        show,
+    targets: Mapping[str, str | None]
+    conditions: "Sequence[Condition]"
+    asked: ReportOptions
+
+    def limited(self, top: int | None) -> "TableOutput":
+        """With as many rows in text and page."""
+        selection = self.asked.selection._replace(top=top)
+        return self._replace(asked=self.asked._replace(selection=selection))
+
+    def write(
+        self,
+        section: "Section",
+        heading: str,
+        judge: "Callable[[Sequence[Condition]], Sequence[Judgement]]",
+        *,
+        suite: bool = False,
+    ) -> int:
+        """Write a section in the forms that were asked for, or else as text. Returns the exit
+        status, of what ``judge`` makes of the conditions, where there are some. ``heading``: of the
+        page; ``suite``: whether conditions are judged in its cells. Raises InputError."""
+        from profdiff.evidence.conditions.condition import exit_status
+        from profdiff.forms import csv, json
+        from profdiff.forms import text as text_form
+        from profdiff.shapes.selected import selected
+        from profdiff.views.document import topic_document
+        from profdiff.views.rows import judgements
+
+        def page() -> bytes:
+            from profdiff.reports.page.html import tables_page
+
+            return tables_page(selected(section, self.asked.selection.top), heading)
+
+        def show(width: int) -> str:
+            top = self.asked.for_text("-").selection.top
+            return text_form.render(selected(section, top), width=width)
+
+        judged = judge(self.conditions) if self.conditions else []
+        if self.conditions:
+            taken = "-" in self.targets.values()
+            say = terminal.tell if taken else terminal.say
+            say(judgements.told(judged, suite=suite).removesuffix("\n"))
+        makes: list[Callable[[], str | bytes]] = [
+            lambda: csv.tables(section.tables),
+            lambda: json.render(topic_document(section)),
+            page,
+        ]
+        files = [*zip(self.targets.values(), makes, strict=True)]
+        if not self.conditions or any(self.targets.values()):
+            write_or_show(files, self.asked, show)
+        return exit_status(judged)
+
+
+def table_options(judges: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of tables, as one argument ``tables``. ``judges``: the help of
+    its conditions."""
+    forms = {"csv": "all rows as CSV", "json": "all rows as JSON", "html": "a web page"}
+    options = [
+        click.option(
+            f"--{name}",
+            metavar="FILE",
+            type=OUTPUT_FILE,
+            help=f"Write {what} (-: standard output).",
+        )
+        for name, what in forms.items()
+    ]
+    options.append(
+        click.option("--fail-if", "texts", multiple=True, metavar="CONDITION", help=judges)
     )
+
+    def given(command: Callable[..., Any]) -> Callable[..., Any]:
+        def with_output(
+            *, texts: Sequence[str], width: int | None, ascii_only: bool, **others: Any
+        ) -> Any:
+            from profdiff.evidence.conditions.condition import Condition
+
+            targets = {name: others.pop(name) for name in forms}
+            refuse_outputs(targets)
+            asked = ReportOptions(width=width, ascii_only=ascii_only)
+            conditions = [Condition.parse(text) for text in texts]
+            return command(tables=TableOutput(targets, conditions, asked), **others)
+
+        # What click knows of options that stand below.
+        functools.update_wrapper(with_output, command)
+        return with_options([*options, WIDTH, ASCII], with_output)
+
+    return given
 
 
 def _write_files(form: Form, target: str, files: Files) -> None:

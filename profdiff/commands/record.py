@@ -72,7 +72,7 @@ def record_experiment(options: dict[str, Any]) -> None:
             record_suite(wanted, jobs, place)
         return
     shard = wanted_shard(options)
-    if not (options["command"] or options["boot"]):
+    if not (options["command"] or options["boot"] or options["replay"]):
         _agree(session_folder(options["output"], ()), options["yes"])
     asked = of_shard(shard, experiments(options))
     for note in dict.fromkeys(one.note for one in asked.each if one.note):
@@ -339,7 +339,7 @@ def _conclude(suite: Suite, batches: Sequence[Batch]) -> None:
     )
     for message, number in failed.most_common(_TOLD):
         told = (
-            f"{number:,} runs failed alike, first {where[message]}"
+            f"{number:,} runs failed the same way, first {where[message]}"
             if number > 1
             else (f"failed run {where[message]}")
         )

@@ -103,7 +103,7 @@ def _failed_alike(message: str, runs: Sequence[Run]) -> str:
     return (
         f"failed run {first.id}: {message}"
         if number == 1
-        else f"{number:,} runs failed alike: {message}"
+        else f"{number:,} runs failed the same way: {message}"
     )
 
 

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import click
 
+from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.commands import complete
 from profdiff.commands.command import command
-from profdiff.commands.output import (
-    ASCII,
-    CSV_ROWS,
-    JSON_ROWS,
-    WIDTH,
-    refuse_inputs,
-    refuse_outputs,
-    write_section,
-)
-from profdiff.reports.form import ReportOptions
+from profdiff.commands.output import TableOutput, refuse_inputs, table_options
 
 
 @command()
@@ -27,27 +19,12 @@ from profdiff.reports.form import ReportOptions
     required=True,
     shell_complete=complete.kernels,
 )
-@CSV_ROWS
-@JSON_ROWS
-@click.option(
-    "--fail-if",
-    "texts",
-    multiple=True,
-    metavar="CONDITION",
-    help="Instead of the tables, judge TABLE[:ROW] OPERATOR BOUND of sections, functions, inlined "
+@table_options(
+    "Instead of the tables, judge TABLE[:ROW] OPERATOR BOUND of sections, functions, inlined "
     "and types, for example 'functions:change_pte_range > +5%' or 'types:\"struct page\" > +0', "
-    "and fail if it holds. Without ROW, it is about the sum of all rows. Can be repeated.",
+    "and fail if it holds. Without ROW, it is about the sum of all rows. Can be repeated."
 )
-@WIDTH
-@ASCII
-def size(
-    kernels: tuple[str, ...],
-    csv: str | None,
-    json: str | None,
-    texts: tuple[str, ...],
-    width: int | None,
-    ascii_only: bool,
-) -> int:
+def size(kernels: tuple[str, ...], tables: TableOutput) -> int:
     """Show how many bytes sections, functions and types take on each KERNEL, the base first, and
     what inlining changed. Nothing is recorded, and nothing boots.
 
@@ -62,35 +39,16 @@ def size(
     """
     from profdiff.checks.rows import judge_rows
     from profdiff.collectors.kernels.kinds.registry import parse_arguments
-    from profdiff.commands.layout import debug_elf
-    from profdiff.evidence.conditions.condition import Condition, exit_status
-    from profdiff.forms.text import render
     from profdiff.topics.size.measure import KernelSizes
     from profdiff.topics.size.shapes import section
-    from profdiff.views.rows.judgements import told
 
-    conditions = [Condition.parse(text) for text in texts]
-    refuse_outputs({"csv": csv, "json": json})
     if len(kernels) < 2:
         raise InputError("one kernel has nothing to be compared with: give two or more, base first")
-    files = {}
-    for kernel in parse_arguments(kernels):
-        found = debug_elf(kernel)
-        if found is None:
-            raise InputError(
-                f"{kernel.spec} is not an ELF file and has no debug ELF: give its vmlinux"
-            )
-        files[kernel.label] = found
-    refuse_inputs([csv, json], files.values())
+    files = {one.label: one.spec.elf(one.label) for one in parse_arguments(kernels)}
+    refuse_inputs(tables.targets.values(), files.values())
     sizes = {label: KernelSizes.of(file) for label, file in files.items()}
-    shown = section(sizes)
-    judged = judge_rows(section(sizes, whole=True), list(files), conditions) if conditions else []
-    options = ReportOptions(width=width, ascii_only=ascii_only)
-    write_section(
-        shown,
-        csv,
-        json,
-        options,
-        lambda columns: told(judged) if judged else render(shown, width=columns),
+    return tables.write(
+        section(sizes),
+        f"Sizes of {units.listed(files)}",
+        lambda conditions: judge_rows(section(sizes, whole=True), list(files), conditions),
     )
-    return exit_status(judged)

@@ -58,9 +58,14 @@ class Iterated(msgspec.Struct, frozen=True):
         return f"{units.change(*self.each)} {COUNTED}"
 
     @property
+    def change(self) -> str:
+        """``-7.6%``: with each iteration."""
+        return units.change(*self.each)
+
+    @property
     def briefly(self) -> str:
         """``-7.6% with each rep iteration``."""
-        return f"{units.change(*self.each)} with each rep iteration"
+        return f"{self.change} with each rep iteration"
 
 
 def extra(run: Run) -> int | None:

@@ -18,7 +18,7 @@ from profdiff.profile.sharing.runs import KernelLines
 from profdiff.profile.sharing.sums import Sums
 
 Cause = Literal["runs", "schedule", "unnamed"]
-"""Why a difference is not one sure number: runs of a kernel differ; lines are recycled; lines
+"""Why a difference is not exact: runs of a kernel differ; lines are recycled; lines
 without a name in the same functions may be of the same data."""
 
 

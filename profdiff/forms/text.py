@@ -112,7 +112,9 @@ def changed(table: Table, kernel: str, title: str, most: int, width: int) -> lis
             for row in sorted(sure, key=lambda row: -abs(_number(row[delta])))[:most]
         ],
     )
-    return drawn(part, f"{title}{_unit(table)}:", width)
+    # Of how many ops, a mail says once.
+    each = " per op" if table.ops else ""
+    return drawn(part, f"{title}{each}{table.remark}:", width)
 
 
 def drawn(table: Table, title: str, width: int) -> list[Block]:
@@ -134,7 +136,8 @@ def with_legend(
         wider = (one for one in _WIDTHS if one > width)
         enough = (one for one in wider if not _drawn(table, numbers, one)[-1].left_out)
         named = units.listed(map(units.printable, dict.fromkeys(left_out)))
-        advice = f"no room for {named}: --width {next(enough, _WIDTHS[-1])}"
+        them = "it" if len(set(left_out)) == 1 else "them"
+        advice = f"{named} hidden; --width {next(enough, _WIDTHS[-1])} shows {them}"
         tail.extend(units.wrap(advice, width))
     titles = [title for part in parts for title in part.shown]
     notes = [
@@ -239,6 +242,8 @@ def _cell(table: Table, row: Sequence[Cell], shown: _Shown, numbers: Numbers, mo
         case "path":
             functions = cast("list[str]", cell)
             return " > ".join(functions[-_PATH:]) or "(not known)"
+        case "change" if unmatched := table.unmatched(row, column.kernel):
+            return unmatched
         case "change":
             other = row[table.index(column.of, column.kernel)]
             if cell is None or other is None:

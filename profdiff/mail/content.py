@@ -111,7 +111,7 @@ def _refuse_other_builds(findings: Findings, label: str) -> None:
     if told:
         more = f", and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
         raise InputError(
-            f"--regression: {base} and {label} are built otherwise, which can be the cause: "
+            f"--regression: {base} and {label} are built differently, which may be the cause: "
             f"{', '.join(told[:_TOLD])}{more}: record kernels that are built alike "
             "(git:LINUX@REV), or bisect"
         )
@@ -231,10 +231,12 @@ def _result(findings: Findings, largest: LargestChange | None) -> Section:
     if largest is None:
         comparisons = findings.comparisons
         return Section("", tables.recordings(comparisons[0]) if comparisons else [])
-    one = len(findings.results.every) == 1 and not findings.results.varied
-    counted = one and bool(findings.comparisons)
-    # The last row of the functions' table is the one result of a single metric and two kernels.
-    parts = [] if counted and len(findings.kernels) < 3 else tables.changes(findings, largest)
+    shown = largest.result.collector, largest.result.metric
+    # The last row of the functions' table is the only value of a metric at one point.
+    summed = any((one.runs[0].collector, one.metric) == shown for one in findings.comparisons[:1])
+    alone = not findings.results.swept and not findings.results.varied
+    counted = summed and alone and len(findings.kernels) < 3
+    parts = [] if counted else tables.changes(findings, largest)
     values = [units.ended(boot, 2 * WIDTH - 4) for boot in tables.boots(findings, largest)]
     return Section("", [*parts, *([Notes(values)] if values else [])])
 
@@ -278,7 +280,9 @@ def _functions(findings: Findings, kernel: str, top: int) -> Section:
         if kernel in comparison.labels:
             number, setting = comparison.labels.index(kernel), findings.setting
             at = _where(findings, kernel)
-            steps = tables.steps(comparison, setting.ops, at)
+            # A bisection's table of results has its steps.
+            bisected = findings.manifest.bisection is not None
+            steps = [] if bisected else tables.steps(comparison, setting.ops, at)
             changed = tables.functions(comparison, number, setting.ops, at, top)
             return Section("", [*steps, *changed])
     return Section("", [])
@@ -286,9 +290,12 @@ def _functions(findings: Findings, kernel: str, top: int) -> Section:
 
 def reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
     words, renamed = measured.recorded(findings.manifest)
-    parts: list[Part] = [Verbatim(_command(words), 2)]
+    parts: list[Part] = [Verbatim(typed_command(words), 2)]
     if renamed:
-        parts.append(Prose("The kernels are the sender's: give your own builds."))
+        parts.append(Prose("The kernels' names are those on my machine: use your own builds."))
+    if findings.manifest.workload.replay:
+        parts.append(Prose("The trace is the sender's: strace -f -y -o FILE PROGRAM writes one."))
+        reproducer = None
     if reproducer and reproducer.text:
         parts += [Prose(f"{reproducer.name}:"), Verbatim(reproducer.text)]
         if _MARKS in reproducer.text:
@@ -302,7 +309,7 @@ def reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
     return Section("How to reproduce", parts, bounded=False)
 
 
-def _command(words: Sequence[str]) -> str:
+def typed_command(words: Sequence[str]) -> str:
     """A command line for a shell; where it is long, an option stands on one line with its value."""
     parts: list[str] = []
     options = True

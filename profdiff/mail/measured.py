@@ -24,6 +24,13 @@ _PART = r"[^\s/'\"`=:,;()<>\[\]{}|&]+"
 _PATH = re.compile(rf"(?<![\w./~@%+-])((?:~[\w.-]*|\.{{1,2}})?/(?:{_PART}/+)*{_PART}/*)")
 # What every machine has.
 _EVERYWHERE = ("/proc/", "/sys/", "/dev/")
+# Of a program's arguments, folders that every machine has.
+_SYSTEM = (*_EVERYWHERE, "/bin/", "/sbin/", "/lib", "/usr/", "/etc/")
+# Options whose values are no paths of the writer's machine, though they may look like some.
+_VERBATIM = ("--append", "--metric")
+_VERBATIM_SET = tuple(f"{option}=" for option in _VERBATIM)
+# git:REPO@REV: a branch may have slashes.
+_GIT = re.compile(r"((?:[\w.+-]+=)*git:)([^@,:]+)(@[^,]*)?(.*)", re.DOTALL)
 
 
 def without_paths(text: str) -> str:
@@ -75,7 +82,23 @@ def recorded(manifest: Manifest) -> tuple[list[str], bool]:
     if workload.kind == "imported":
         kernels = {}
     found, renamed = [], False
-    for written in manifest.command:
+    words = list(manifest.command)
+    end = words.index("--") if "--" in words else len(words)
+    for number, written in enumerate(words):
+        option = words[number - 1] if 0 < number < end else ""
+        # What a shard lacked, others recorded.
+        if not manifest.shard and (written.startswith("--shard") or option == "--shard"):
+            continue
+        if option in _VERBATIM or (number < end and written.startswith(_VERBATIM_SET)):
+            found.append(written)
+            continue
+        if option == "--variant":
+            found.append(_program(written, words))
+            continue
+        if option == "--file" or written.startswith("--file="):
+            source, colon, place = written.partition(":")
+            found.append(f"{_word(source)}{colon}{place}")
+            continue
         # --kernel LABEL=SPEC, --kernel=LABEL=SPEC, --kernel SPEC; what its guest is given stays.
         word, given = _without_variant(written)
         start = next((len(word) - len(spec) for spec in kernels if word.endswith(spec)), None)
@@ -85,9 +108,22 @@ def recorded(manifest: Manifest) -> tuple[list[str], bool]:
             renamed = True
         elif word in workload.argv[:1] and PurePosixPath(word).parent != PurePosixPath():
             found.append(PurePosixPath(word).name)
+        elif git := _GIT.fullmatch(word):
+            found.append(f"{git[1]}{_word(git[2])}{git[3] or ''}{without_paths(git[4])}{given}")
+        elif number > end and word.startswith(_SYSTEM):
+            found.append(written)
         else:
             found.append(f"{_word(word)}{given}")
     return found, renamed or bool(kernels)
+
+
+def _program(word: str, words: Sequence[str]) -> str:
+    """A variant by its file's name; with its folder's, where another one has that name too."""
+    path = PurePosixPath(word.partition("=")[2])
+    name = f"/{path.name}"
+    if path.is_absolute() and sum(other.endswith(name) for other in words) > 1:
+        return f"{word.partition('=')[0]}={path.parent.name}{name}"
+    return _word(word)
 
 
 _BUILD_ID = 12
@@ -95,7 +131,7 @@ _MAX_VALUES, _OPTIONS = 4, 5
 # QEMU's version with that of its package; build ids and the version itself tell as much.
 _PACKAGE = re.compile(r"\bversion (\d[\d.]*) \([^()]*\)")
 # Notes that a reader needs to judge counts, and values that scatter.
-_COUNTS = ("iterations", "remark", "scaled", "whole", "ticks", "states")
+_COUNTS = ("iterations", "remark", "scaled", "whole", "ticks")
 _SCATTER = ("boots", "machine", "varied", "remark", "scaled", "whole", "rule", "p", "floor")
 # What decides most about a machine (evidence.md's state: processor, THP, NUMA balancing ...), as
 # environment.sh names it, and as people do.
@@ -150,7 +186,7 @@ def config(findings: Findings, kernel: str, *, named: bool = True) -> Section:
     ]
     each = f": {', '.join(told)}" if told and named else "."
     text = f"{len(pairs):,} config options differ ({base} -> {kernel})"
-    line = f"{text}; {len(relevant):,} can matter{each}"
+    line = f"{text}; {len(relevant):,} may matter{each}"
     return Section("", [_notes([line])] if pairs else [])
 
 
@@ -218,24 +254,16 @@ def _how(findings: Findings, largest: LargestChange | None) -> list[str]:
     found = recording.remarks(profiles, findings.lengths)
     how = registry.collector("exact").how  # The mail's opening says it (`basis`).
     told = [one.text for one in found if one.kind not in ("advice", "detail", "failure")]
-    told = _joined([_PACKAGE.sub(r"\1", one.replace(f": {how} (", ": QEMU TCG (")) for one in told])
+    told = [_PACKAGE.sub(r"\1", one.replace(f": {how} (", ": QEMU TCG (")) for one in told]
     where = state.machine(findings)
     lines = [*_few(told, "remark"), *_timed(findings, collectors, where)]
     exact = largest is not None and largest.change.counted
-    kinds = _COUNTS if exact else _SCATTER
+    kinds: Sequence[str] = _COUNTS if exact else _SCATTER
+    if exact and not findings.results.swept and len(findings.results.labels) < 3:
+        kinds = _COUNTS[1:]  # Of the only change, the first sentence tells.
     if findings.results.every:
-        every = [note.text for note in notes.notes(findings.results) if note.kind in kinds]
-        lines += [text.removesuffix("; record more ops") for text in every]
+        lines += [note.text for note in notes.notes(findings.results) if note.kind in kinds]
     return lines
-
-
-def _joined(lines: Sequence[str]) -> list[str]:
-    """What is said of several kernels, once."""
-    labels: dict[str, list[str]] = {}
-    for line in lines:
-        label, colon, text = line.partition(": ")
-        labels.setdefault(text if colon else line, []).extend([label] if colon else [])
-    return [f"{', '.join(some)}: {text}" if some else text for text, some in labels.items()]
 
 
 def _timed(findings: Findings, collectors: Sequence[str], where: Machine) -> Iterator[str]:
@@ -298,7 +326,7 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
         return ""
     each = "one boot" if boots == 1 else f"{boots:,} boots"
     limits = (
-        "This says nothing about time, cycles or caches, nor about other configs: "
+        "They say nothing about time, cycles or caches, nor about other configs: "
         f"{recording.TIME_SIGN}."
     )
     if registry.collector(collector).kind == TRANSFERRED:
@@ -312,20 +340,26 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
         what = f"Every instruction of the workload is counted{word}, none is sampled"
     else:
         what = "The emulated guest's clock counts instructions"
-    told = [f"{what}, in {each} of each kernel under QEMU's emulator{_mitigations(findings)}."]
-    if ops:
-        lengths = " by which its two lengths differ" if findings.setting.short is not None else ""
-        told.append(f"An op is one of {ops:,} operations{lengths} (--ops).")
+    told = [f"{what}, in {each} of each kernel under QEMU's emulator."]
+    if findings.lengths and ops:
+        short, long = findings.lengths.ops
+        told.append(
+            f"Counts are per op: a run of {long:,} ops minus one of {short:,}, divided by {ops:,}."
+        )
+    elif ops:
+        what = "replays" if findings.manifest.workload.replay else "ops"
+        told.append(f"Counts are per op: those of {ops:,} {what}, divided by {ops:,}.")
+    elif limits.startswith("They say"):
+        limits = limits.replace("They say", "This says", 1)
     told.append(limits)
     return " ".join(told)
 
 
-def _mitigations(findings: Findings) -> str:
-    """``, with mitigations=off``, as the command line has it last; else which work."""
+def mitigations(findings: Findings) -> str:
+    """``mitigations=off``, as the command line has it last; else which work."""
     lines = [findings.facts.command_lines.get(one.label) or "" for one in findings.kernels]
     found = [re.findall(r"(?:^|\s)(mitigations=\S+)", line)[-1:] for line in lines]
     # What only some were given stands beside these.
     if found[0] and all(one == found[0] for one in found):
-        return f", with {units.printable(found[0][0])}"
-    known = state.mitigations(findings.state)
-    return f" ({units.printable(known)})" if known else ""
+        return units.printable(found[0][0])
+    return units.printable(state.mitigations(findings.state))

@@ -151,7 +151,8 @@ def _state(findings: Findings) -> Sequence[Part]:
     lines = state.lines(findings.state)
     kinds = {line.kind for line in lines}
     rest = "the rest of what is known of " if "differs" in kinds else ""
-    same = [Prose(f"{rest}the kernels' state is the same")] if "same" in kinds else []
+    works = f" ({told})" if (told := measured.mitigations(findings)) else ""
+    same = [Prose(f"{rest}the kernels' state is the same{works}")] if "same" in kinds else []
     return [*same, *(Prose(line.text) for line in lines if line.kind == "unknown")]
 
 

@@ -9,12 +9,15 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from profdiff.base.errors import InputError
 from profdiff.mail import address as addresses
 from profdiff.mail.address import Address, decoded, shown
 from profdiff.mail.thread import ReceivedMail
+from profdiff.session.bisection import Bisection
+from profdiff.views.bisection import introduced
 
 # In the order in which they stand: Closes belongs right after Reported-by.
 NAMES = ("Fixes", "Reported-by", "Closes", "Link", "Cc")
@@ -229,3 +232,13 @@ def _references(message: ReceivedMail, answered: str) -> tuple[str, ...]:
             break
         kept.append(one)
     return (*chain[:1], *reversed(kept), answered)
+
+
+def introduced_by(bisection: Bisection | None, folder: Path) -> str:
+    """The command that names a bisection's culprit. Raises InputError."""
+    if bisection is None:
+        raise InputError(
+            f"--regzbot-introduced: {folder} is not a bisection's evidence: give the commit with "
+            "--regzbot 'introduced: COMMIT'"
+        )
+    return regzbot(f"introduced: {introduced(bisection)}")

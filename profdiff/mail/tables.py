@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from profdiff.base import units
+from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings
-from profdiff.evidence.largest_change import LargestChange
+from profdiff.evidence.largest_change import LargestChange, largest_change
 from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Verdict
 from profdiff.forms.columns import Block, Column, draw
@@ -16,6 +17,7 @@ from profdiff.forms.text import drawn
 from profdiff.mail.letter import Part, Prose, Table
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.text import session
+from profdiff.session.manifest import Kernel
 from profdiff.topics.functions import shapes
 from profdiff.views.results import result
 from profdiff.views.results.experiment import kernel_by_kernel
@@ -25,6 +27,7 @@ from profdiff.views.results.result import Entry, Median
 WIDTH = 75
 # With more points, metrics, or kernels, some stand for all.
 _ROWS, _KERNELS = 12, 4
+_MAX_SUBJECT = 40
 
 
 def table(block: Block) -> Table:
@@ -136,6 +139,64 @@ def _ladder(findings: Findings, one: Result, kernel: int) -> list[Part]:
     rows = [[row[at] for at in kept] for row in grid.rows]
     blocks = draw(result.heading(one), columns, _texts(rows), WIDTH)
     return [replace(table(block), main=kernel) for block in blocks]
+
+
+def cover_letter(findings: Findings) -> list[str]:
+    """The lines of a table for a series' cover letter: a row for each patch, with what it adds to
+    the kernel before it, and their sum. Raises InputError if there are no commits."""
+    results, largest = findings.results, largest_change(findings.results, findings.setting)
+    kernels = [kernel for kernel in findings.manifest.kernels if not kernel.twin_of]
+    patches = kernels[1:]
+    if largest is None or len(kernels) < 2 or not all(k.source or k.hole for k in kernels):
+        raise InputError("--cover-letter: the kernels are not commits of a series: record --series")
+    one = largest.result
+    values = {
+        label: found.value
+        for label, cell in zip(results.labels, one.cells, strict=True)
+        if (found := Median.of(cell)).value is not None
+    }
+    steps = dict(zip(results.labels, one.steps, strict=True))
+    judged = any(step and step.verdict is not Verdict.EXACT for step in steps.values())
+    base = kernels[0]
+    rows = [[f"base: {_patch(base)}", _number(values.get(base.label))]]
+    before = last = values.get(base.label)
+    for number, kernel in enumerate(patches, 1):
+        row = [f"{number}/{len(patches)} {_patch(kernel)}"]
+        if kernel.hole:
+            row.append("not built")
+        elif (value := values.get(kernel.label)) is None:
+            row.append("no result")
+        else:
+            row += [_number(value), *_added(before, value)]
+            row += [str(result.judged(steps.get(kernel.label)) or "")] if judged else []
+            before = last = value
+        rows.append(row)
+    rows.append(["all", _number(last), *_added(values.get(base.label), last)])
+    columns = [Column("patch", name=True), *map(Column, (base_unit := one.metric.name, "delta"))]
+    columns += [Column("change"), *([Column("verdict")] if judged else [])]
+    full = [[*row, *[""] * (len(columns) - len(row))] for row in rows]
+    each = " per op" if one.ops else ""
+    where = f" at {one.setting.title}" if one.setting.title else ""
+    title = f"{base_unit}{each}{where}, each patch against the one before it"
+    return [line for block in draw(title, columns, full, WIDTH) for line in block.lines]
+
+
+def _patch(kernel: Kernel) -> str:
+    """The subject of a commit, or what there is instead of it."""
+    text = kernel.source.subject if kernel.source else kernel.label
+    return units.shorten(units.printable(text), _MAX_SUBJECT)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:,.2f}"
+
+
+def _added(before: float | None, value: float | None) -> list[str]:
+    """Delta and change."""
+    if before is None or value is None:
+        return ["", ""]
+    change = f"{100 * (value - before) / before:+.1f}%" if before else ""
+    return [f"{value - before:+,.2f}", change]
 
 
 def _texts(rows: Sequence[Sequence[Entry]]) -> list[list[str]]:

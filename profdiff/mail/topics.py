@@ -48,7 +48,7 @@ _MAX_ROWS = 8
 _MAX_WORD = 60
 _MEANS = {
     UNKNOWN: "?: not certain",
-    ABOUT: "~: at least the sign is certain",
+    ABOUT: "~: only the sign is certain",
 }
 
 
@@ -101,8 +101,7 @@ def parts(accesses: Accesses, label: str, at: str) -> list[Part]:
     there = signs(shape)
     means = "".join(f"; {means}" for sign, means in _MEANS.items() if sign in there)
     title = (
-        f"Data that it accesses more or less often{at} (loads and stores"
-        f"{' per op' if ops else ''}{means}):"
+        f"Data accessed more or less often{at} (loads and stores{' per op' if ops else ''}{means}):"
     )
     words = changed_most(accesses, kernel, ops).split()
     said = " ".join(units.shorten(word, _MAX_WORD) for word in words)
@@ -115,8 +114,8 @@ def _sums(accesses: Accesses, shown: list[DataRow]) -> list[_Sum]:
     rest = [row for row in rows["data"] if row not in shown]
     sums = [_Sum(units.counted(len(rest), "other field"), added(rest, kernels))] if rest else []
     groups = [
-        _Sum("of the stack", added(rows["stack"], kernels)),
-        _Sum("not known of what", added(rows["unresolved"], kernels)),
+        _Sum("on the stack", added(rows["stack"], kernels)),
+        _Sum("unresolved", added(rows["unresolved"], kernels)),
     ]
     whole = added([row for group in rows.values() for row in group], kernels)
     return [*sums, *(one for one in groups if any(one.counts)), _Sum("all", whole, True)]
@@ -223,7 +222,7 @@ _ROWS, _READS = 6, 4
 _BESIDE = 4
 # Names are not to be longer than a line.
 _MAX_LINE_NAME = 40
-_LINE_SIGNS = {UNKNOWN: "?: not certain", ABOUT: "~: at least the sign is certain"}
+_LINE_SIGNS = _MEANS
 _COVERS = (
     "transfers: if the vCPUs take turns after each operation; misses: fetches and upgrades of a "
     "coherence protocol"

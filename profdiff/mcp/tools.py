@@ -26,7 +26,7 @@ from profdiff.reports.form import Layout, ReportOptions
 from profdiff.reports.topics import TOPICS, TopicOptions
 from profdiff.session import opened, parts, suite
 from profdiff.topics.functions.selection import Selection
-from profdiff.views.shown_command import command_line
+from profdiff.views.results.recording import command_line
 
 _WIDTH = 100
 # Recordings of one list.

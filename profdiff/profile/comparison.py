@@ -183,11 +183,7 @@ class Comparison(msgspec.Struct, frozen=True):
                     rates=frozenset().union(*(one.rates for one in chosen))
                     if all(one.rates for one in chosen)
                     else frozenset(),
-                    remarks=[
-                        f"{kernel.label}: {remark}"
-                        for kernel, profile in zip(kernels, chosen, strict=True)
-                        for remark in profile.remarks
-                    ],
+                    remarks=_remarks([kernel.label for kernel in kernels], chosen),
                     facts=facts,
                     addresses=[profile.addresses for profile in chosen],
                     sample_weight=_sample_weight(chosen, metric, picked),
@@ -331,6 +327,19 @@ def _sample_weight(
         if profile.sample_weight is not None
     ]
     return np.array(found) if len(found) == len(profiles) else None
+
+
+def _remarks(labels: Sequence[str], profiles: Sequence[Profile]) -> list[str]:
+    """The remarks of the kernels' profiles, each once, with the kernels that it is about unless
+    that is all of several."""
+    told: dict[str, list[str]] = {}
+    for label, profile in zip(labels, profiles, strict=True):
+        for remark in profile.remarks:
+            told.setdefault(remark, []).append(label)
+    return [
+        remark if 1 < len(labels) == len(some) else f"{', '.join(some)}: {remark}"
+        for remark, some in told.items()
+    ]
 
 
 def _repetitions(

@@ -92,27 +92,13 @@ class Seats:
         rows = np.flatnonzero(fits).tolist()
         names = self._comparison.functions
         rows.sort(key=lambda row: (-self._depth[row], -abs(int(delta[row])), names[row]))
-        renamed = self._may_be_renamed(kernel, since)
+        renamed = may_be_renamed(self._totals[:, since], self._totals[:, kernel])
         for row in rows:
             if renamed[row]:
                 continue
             if self._elsewhere(row, kernel, since) <= _ELSEWHERE * abs(whole):
                 return Seat(row, int(delta[row]), whole)
         return None
-
-    def _may_be_renamed(self, kernel: int, since: int) -> NDArray[np.bool_]:
-        """bool[F]: of functions that cost hardly anything on one side, whether the other side has
-        one of its own that is about as dear: then neither is a change of that size."""
-        before, after = self._totals[:, since], self._totals[:, kernel]
-        found = np.zeros(len(before), np.bool_)
-        gone, came = after < _HARDLY * before, before < _HARDLY * after
-        for mine, here, others in ((gone, before, after[came]), (came, after, before[gone])):
-            wanted = here[mine]
-            # The least of the others that is not too small must not be too large.
-            every = np.append(np.sort(others), np.iinfo(np.int64).max)
-            least = np.searchsorted(_ALIKE * every, wanted)
-            found[mine] = every[np.minimum(least, len(every) - 1)] <= _ALIKE * wanted
-        return found
 
     def _elsewhere(self, row: int, kernel: int, since: int) -> int:
         """By how much the own counts of functions changed outside of what a function calls or
@@ -139,6 +125,20 @@ class Seats:
         way = 1 if seat.whole > 0 else -1
         order = np.argsort(-way * delta[:count], kind="stable").tolist()
         return [Below(row, int(delta[row])) for row in order if way * delta[row] > 0]
+
+
+def may_be_renamed(before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """bool[F]: of functions that cost hardly anything on one side, whether the other side has one
+    of its own that is about as dear: then neither is a change of that size."""
+    found = np.zeros(len(before), np.bool_)
+    gone, came = after < _HARDLY * before, before < _HARDLY * after
+    for mine, here, others in ((gone, before, after[came]), (came, after, before[gone])):
+        wanted = here[mine]
+        # The least of the others that is not too small must not be too large.
+        every = np.append(np.sort(others), np.iinfo(np.int64).max)
+        least = np.searchsorted(_ALIKE * every, wanted)
+        found[mine] = every[np.minimum(least, len(every) - 1)] <= _ALIKE * wanted
+    return found
 
 
 def _callers_known(comparison: Comparison) -> bool:

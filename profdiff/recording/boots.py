@@ -10,6 +10,9 @@ from profdiff.collectors.workload.workload import PreparedWorkload
 COMMAND = ("boot",)
 """What stands for the command in a session."""
 
+# Of what --boot-until gives, in characters.
+_LONGEST = 100
+
 # By option: what a boot cannot have.
 _REFUSED = {
     "sweep": "--sweep",
@@ -24,6 +27,11 @@ _REFUSED = {
 
 def refuse(options: Mapping[str, Any]) -> None:
     """Raise InputError for options of a workload that a boot does not have."""
+    until = options["boot_until"]
+    if until is not None and not (until.isprintable() and until.strip() and len(until) <= _LONGEST):
+        raise InputError(
+            f"--boot-until: give 1 to {_LONGEST} printable characters of one line of the console"
+        )
     if options["command"]:
         raise InputError(
             "--boot records no COMMAND: the boot is the workload: leave one of both out"

@@ -27,10 +27,12 @@ def refuse(prepared: PreparedWorkload, asked: Sweep, collectors: Collection[str]
         if max(asked.cpus) < 2:
             copied = " --copies 2" if prepared.is_test else ""
             raise InputError(
-                f"--collector {sharing}: one vCPU shares with nobody: add --cpus 2{copied}"
+                f"--collector {sharing}: one vCPU has no other to share with: add --cpus 2{copied}"
             )
         if prepared.is_test and prepared.copies < 2:
-            raise InputError(f"--collector {sharing}: one copy shares with nobody: add --copies 2")
+            raise InputError(
+                f"--collector {sharing}: one copy has no other to share with: add --copies 2"
+            )
     if prepared.started == 1:
         return
     if alone := [one.name for one in used if not one.uses_agent]:

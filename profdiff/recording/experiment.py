@@ -71,7 +71,9 @@ class RecordOptions:
     whether guests are restored or boot, None for as the session has it, or else restored.
     ``repeat`` and ``twin_repeat``: runs of each cell, and of the base's twin. ``repeats``: whether
     what changed is repeated in varied states by itself, because nobody said in how many. ``sides``:
-    by a kernel's label, the program that it runs."""
+    by a kernel's label, the program that it runs. ``typed``: the command line that asks for it
+    without a file; empty where that is this process's own. ``replay``: how much of a trace
+    COMMAND replays."""
 
     kernels: Sequence[KernelArgument]
     series: Set[str]
@@ -98,6 +100,8 @@ class RecordOptions:
     repeats: bool = True
     sides: Mapping[str, Side] = field(default_factory=dict)
     toggled: Set[str] = frozenset()
+    typed: Sequence[str] = ()
+    replay: m.Replayed | None = None
 
     @property
     def may_lack(self) -> Set[str]:
@@ -246,7 +250,7 @@ class Experiment:
             schema=m.SCHEMA,
             profdiff=__version__,
             created=m.timestamp(),
-            command=["profdiff", *sys.argv[1:]],
+            command=list(asked.typed) or ["profdiff", *sys.argv[1:]],
             collectors=list(equipment.collectors),
             repeat=max(asked.repeat, 2) if asked.verify else asked.repeat,
             verify=asked.verify,
@@ -254,23 +258,14 @@ class Experiment:
             options=dict(equipment.options),
             order=asked.order,
             points=points.every,
-            workload=plan.describe_workload(prepared, own),
+            workload=m.replace(plan.describe_workload(prepared, own), replay=asked.replay),
             guest=_guest(asked, equipment, architecture, folder) if architecture else None,
             kernels=described,
             runs=[],
         )
-        note = "; ".join(filter(None, [points.note, *notes.of(prepared, planned)]))
-        return Experiment(
-            asked,
-            folder,
-            located,
-            equipment,
-            prepared,
-            own,
-            planned,
-            note or None,
-            workloads=workloads,
-        )
+        note = "; ".join(filter(None, [points.note, *notes.of(prepared, planned)])) or None
+        found = asked, folder, located, equipment, prepared, own, planned, note
+        return Experiment(*found, workloads=workloads)
 
     @property
     def code(self) -> dict[str, Path]:

@@ -54,7 +54,13 @@ class Experiments:
                 plan.refuse_other_series(session, every)
         if any(one.manifest.options.get("boot") for one in recorded if not asked.command):
             raise InputError(f"{folder} holds recorded boots: add --boot")
+        if any(one.manifest.workload.replay for one in recorded if not asked.command):
+            raise InputError(f"{folder} holds a replay: add --replay TRACE")
         command = asked.command or command_of(folder, recorded)
+        if asked.replay and any(isinstance(one.spec, Machine) for one in asked.kernels):
+            raise InputError("--replay: a trace is replayed in guests: name kernels that boot")
+        if asked.replay and any(one.arch != "x86_64" for one in asked.architectures):
+            raise InputError("--replay: traces are of x86-64: leave --arch out")
         on_machines = all(isinstance(kernel.spec, Machine) for kernel in asked.kernels)
         if not (on_machines or asked.options.get("boot")):
             roots = asked.sysroots or any(one.kind == "sysroot" for one in asked.sides.values())

@@ -114,7 +114,7 @@ def _locate(argument: KernelArgument, holes: Set[str]) -> Located:
     except BuildError as error:
         if argument.label not in holes:
             raise
-        tell(f"{argument.label}: not built, the recording goes on without it: {error.first}")
+        tell(f"{argument.label}: not built; recording the others: {error.first}")
         return UnbuiltKernel(argument.label, argument.spec, error.first, argument.variant)
 
 

@@ -54,8 +54,8 @@ def saved(
             key: found for key, one in wanted.items() if (found := one.find())
         }
         if lacking := {key: one for key, one in wanted.items() if key not in held}:
-            many = "a machine" if len(lacking) == 1 else f"{len(lacking)} machines"
-            say(f"saves {many} to be restored")
+            many = "a guest" if len(lacking) == 1 else f"{len(lacking)} guests"
+            say(f"Booting and saving {many}")
         refusal = None
         for key, outcome in _save(lacking, jobs, folder):
             held[key] = outcome

@@ -16,7 +16,8 @@ def of(prepared: PreparedWorkload, planned: m.Manifest) -> list[str]:
     profiles = any(registry.collector(name).profiles for name in planned.collectors)
     blind = inlines.told(planned.compared) if profiles else []
     bare = _bare(planned.kernels) if profiles and not blind else ""
-    return [_stay(prepared), _lacks(prepared), *blind, bare]
+    replay = planned.workload.replay
+    return [replay.told if replay else "", _stay(prepared), _lacks(prepared), *blind, bare]
 
 
 def _stay(prepared: PreparedWorkload) -> str:

@@ -19,6 +19,7 @@ from profdiff.collectors import registry
 from profdiff.collectors.architecture import of_image
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.images import build_ids
+from profdiff.collectors.kernels.variant import suffix
 from profdiff.collectors.workload.files import GuestFile
 from profdiff.collectors.workload.workload import PreparedWorkload
 from profdiff.recording import origin
@@ -174,7 +175,35 @@ def continued(folder: Path, planned: m.Manifest) -> m.Manifest:
             f"{folder} holds a recording with {told}: name another folder with -o, or "
             "delete that one"
         )
-    return m.replace(updated(old, planned), kernels=_every_kernel(old, planned))
+    made = m.replace(updated(old, planned), kernels=_every_kernel(old, planned))
+    return m.replace(made, command=_command(old, planned, made))
+
+
+def _command(old: m.Manifest, new: m.Manifest, made: m.Manifest) -> list[str]:
+    """The command line that records ``made``: the new one if it asks for all of that, else the old
+    one, with the kernels that guests of the new one add."""
+    asked = {kernel.label for kernel in new.kernels}
+    added = asked - {kernel.label for kernel in old.kernels}
+    same = ("collectors", "repeat", "twin_repeat", "verify", "order", "options")
+    whole = all(getattr(new, name) == getattr(made, name) for name in same)
+    if whole and len(asked) == len(made.kernels) and _has_workload(new):
+        return new.command
+    words = [
+        word
+        for kernel in new.kernels
+        if kernel.label in added and kernel.image_sha256 and not kernel.twin_of
+        for word in ("--kernel", f"{kernel.label}={kernel.spec}{suffix(kernel.variant)}")
+    ]
+    end = old.command.index("--") if "--" in old.command else len(old.command)
+    return [*old.command[:end], *words, *old.command[end:]]
+
+
+def _has_workload(manifest: m.Manifest) -> bool:
+    """Whether its command line says what to run, rather than a session that is continued."""
+    named = {"--suite", "--boot", "--replay"}
+    return "--" in manifest.command or not named.isdisjoint(
+        word.partition("=")[0] for word in manifest.command
+    )
 
 
 def added(folder: Path, planned: m.Manifest) -> list[str]:

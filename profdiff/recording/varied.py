@@ -43,12 +43,12 @@ def repeat(each: Sequence[Repeated], most: int, *, jobs: int, place: Cluster | N
             return
         found = ", ".join(map(str, sorted({pending.state for _, pending in missing})))
         if names := set(filter(None, (name for name, _ in missing))):
-            told = f"cells that changed in varied state {found}: "
+            told = f"cells that changed, in varied state {found}: "
             told += units.counted(len(names), "workload")
         else:
-            told = f"what changed in varied state {found}, at most {most}: "
+            told = f"what changed, in varied state {found} of at most {most}: "
             told += units.counted(len(missing), "run")
-        tell(f"repeats {told}")
+        tell(f"repeating {told}")
         with progress(len(missing), str(Pace(len(missing))), brief=True) as display:
             run.record_batches(batches, jobs=jobs, progress=display, place=place)
 

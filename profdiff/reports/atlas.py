@@ -32,7 +32,7 @@ from profdiff.reports.page.site import (
 from profdiff.session.held import held
 from profdiff.views import atlas, suite_making
 from profdiff.views.atlas import Atlas, AtlasSeries
-from profdiff.views.kernels.variant import variant
+from profdiff.views.kernels.facts import variant
 from profdiff.views.suite import SuiteCell, SuiteDamage, SuiteDocument, SuiteMissing
 
 _NAMED = 6

@@ -183,6 +183,7 @@ _SUITE_HEADER = (
     "high",
     "differs",
     "iterated",
+    "variant",
 )
 _FLAGS = {True: "yes", False: "no"}
 

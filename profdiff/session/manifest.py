@@ -66,12 +66,33 @@ MOST_COPIES = 1024
 """As many vCPUs as glibc's cpu_set_t can name."""
 
 
+_MOST_TOLD = 5
+
+
+class Replayed(Part, frozen=True):
+    """How much of a trace's ``calls`` a workload replays; ``left_out``: how many not, by what."""
+
+    calls: Annotated[int, msgspec.Meta(ge=1)]
+    replayed: Annotated[int, msgspec.Meta(ge=0)]
+    left_out: Annotated[dict[Text, int], msgspec.Meta(max_length=1000)]
+
+    @property
+    def told(self) -> str:
+        """How much that is, in a sentence without its end."""
+        most = sorted(self.left_out.items(), key=lambda one: -one[1])
+        named = [f"{number:,} {what}" for what, number in most[:_MOST_TOLD]]
+        rest = sum(number for _, number in most[_MOST_TOLD:])
+        named += [f"{rest:,} others"] if rest else []
+        left = f"; left out: {', '.join(named)}" if named else ""
+        return f"replays {self.replayed:,} of {self.calls:,} calls of the trace{left}"
+
+
 class Workload(Part, frozen=True):
     """What ran in every cell: ``argv`` as the user gave it, ``guest_argv`` as the guest ran it,
     both with ``{NAME}`` where a point has a parameter. ``imported``: what ran is known from the
     recording alone, or not at all; ``program``: the thread's name with most of its samples.
     ``source``: a copy of what was compiled. ``copies`` of it ran at a time, each on its own vCPU;
-    in ``argv``, ``{copy}`` is the number of each."""
+    in ``argv``, ``{copy}`` is the number of each. ``replay``: of a trace (``record --replay``)."""
 
     argv: list[str]
     guest_argv: list[str]
@@ -80,6 +101,7 @@ class Workload(Part, frozen=True):
     source: SafePath | None = None
     program: str = ""
     copies: Annotated[int, msgspec.Meta(ge=1, le=MOST_COPIES)] = 1
+    replay: Replayed | None = None
 
 
 class Point(Part, frozen=True):

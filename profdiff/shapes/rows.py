@@ -40,10 +40,15 @@ def changes(
 
 
 def _names(table: Table, row: _Row) -> list[str]:
-    """What a row is known by."""
+    """What a row is known by: also what it ``was`` called."""
+    was = [
+        str(cell)
+        for one, cell in zip(table.columns, row, strict=True)
+        if cell and one.name == "was"
+    ]
     for column, cell in zip(table.columns, row, strict=True):
         if column.kind in ("name", "path", "number") and column.kernel is None:
-            return [str(name) for name in (cell if isinstance(cell, list) else [cell])]
+            return [*(str(name) for name in (cell if isinstance(cell, list) else [cell])), *was]
     return []
 
 

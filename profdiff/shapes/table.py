@@ -1,7 +1,7 @@
 """A table: what a topic gives to all forms. ``docs/report-data.md`` explains it for programs."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
@@ -114,6 +114,17 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
                 return number
         raise KeyError(name)
 
+    def unmatched(self, row: Sequence[Cell], kernel: str | None) -> str:
+        """What stands in place of a change where a kernel and the base do not both have what a row
+        names: ``only LABEL``, or ``renamed``; "" where they do."""
+        for column, cell in zip(self.columns, row, strict=True):
+            if cell and column.kind == "bound" and column.kernel == kernel:
+                if column.name == "only":
+                    return f"only {cell}"
+                if column.name == "renamed":
+                    return "renamed"
+        return ""
+
     @property
     def all_rows(self) -> list[list[Cell]]:
         """Those that programs see: shown or hidden, without sums."""
@@ -167,6 +178,18 @@ def tabulate(
     )
     names = [column for column, _ in columns]
     return Table(columns=names, rows=shown, sums=below, hidden=unseen, **about)
+
+
+def with_sum(table: Table) -> Table:
+    """A table with the sum of all its rows, for conditions."""
+    words = {"name": "all", "word": ""}
+    sums: list[Cell] = [
+        words[column.kind]
+        if column.kind in words
+        else sum(cast("int", row[at]) for row in table.all_rows)
+        for at, column in enumerate(table.columns)
+    ]
+    return msgspec.structs.replace(table, sums=[sums])
 
 
 def of_row(name: str, kind: Kind, of: Callable[[Any], Cell], **more: Any) -> Cells:

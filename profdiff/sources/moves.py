@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profdiff.sources.hunks import of_texts
-from profdiff.sources.source_line import SourceLine
+from profdiff.sources.same_lines import SourceLine
 
 # What git blame -C takes for moved: fewer letters and digits together are chance.
 LETTERS = 40

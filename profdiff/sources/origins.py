@@ -12,7 +12,7 @@ from profdiff.base.git import Git
 from profdiff.base.temporary import temporary_folder
 from profdiff.sources.history import History
 from profdiff.sources.hunks import unquoted
-from profdiff.sources.source_line import Fate, SourceLine
+from profdiff.sources.same_lines import Fate, SourceLine
 
 _HEADER = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+) (\d+)")
 # No argument list grows beyond what a process can have.

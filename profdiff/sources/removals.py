@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from profdiff.base.git import Git
 from profdiff.sources.history import Edge, History
 from profdiff.sources.hunks import Hunk, changes
-from profdiff.sources.source_line import Fate, SourceLine
+from profdiff.sources.same_lines import Fate, SourceLine
 
 
 class _Where(msgspec.Struct, frozen=True):

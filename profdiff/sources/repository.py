@@ -11,8 +11,7 @@ from profdiff.base.errors import InputError
 from profdiff.base.git import Git
 from profdiff.base.names import did_you_mean
 from profdiff.sources import blobs, same_lines, trace
-from profdiff.sources.same_lines import SameLines
-from profdiff.sources.source_line import SourceLine
+from profdiff.sources.same_lines import SameLines, SourceLine
 from profdiff.sources.trace import Trace
 
 __all__ = ["Commit", "Repository", "SameLines", "SourceLine", "Trace"]

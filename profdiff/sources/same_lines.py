@@ -9,7 +9,18 @@ import msgspec
 from profdiff.base.git import Git
 from profdiff.sources.blobs import line_counts
 from profdiff.sources.hunks import Hunk, between
-from profdiff.sources.source_line import SourceLine
+
+SourceLine = tuple[str, int]
+"""A file, relative to the source tree or repository, and a line from 1."""
+
+
+class Fate(msgspec.Struct, frozen=True):
+    """The other revision has it as ``line``, or ``commit`` added, changed or removed it.
+    Neither: git cannot tell."""
+
+    commit: str | None = None
+    line: SourceLine | None = None
+
 
 # What one process can be given as arguments; Linux allows 2 MiB with the environment.
 _NAMES = 2**20

@@ -12,8 +12,7 @@ from profdiff.sources.history import History
 from profdiff.sources.moves import moves
 from profdiff.sources.origins import Origins
 from profdiff.sources.removals import Removals
-from profdiff.sources.same_lines import SameLines, same_lines
-from profdiff.sources.source_line import Fate, SourceLine
+from profdiff.sources.same_lines import Fate, SameLines, SourceLine, same_lines
 
 _PLAIN = ("--no-textconv", "--no-ext-diff", "--no-progress")
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta
 
 from profdiff.base.metric import Better
-from profdiff.views.kernels.variant import Variant
+from profdiff.views.kernels.facts import Variant
 from profdiff.views.record import Record, schema_of
 from profdiff.views.suite import (
     SuiteCellEvent,

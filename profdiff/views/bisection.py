@@ -135,7 +135,7 @@ def introduced(found: kept.Bisection) -> str:
     culprit = found.culprit.commit[:_DIGITS]
     if found.revert == "not":
         raise InputError(
-            f"--regzbot-introduced: to revert {culprit} does not undo the regression: give what "
+            f"--regzbot-introduced: reverting {culprit} does not undo the regression: give what "
             "introduced it with --regzbot 'introduced: COMMIT'"
         )
     if improves(found):
@@ -181,12 +181,13 @@ def _explained(found: kept.Bisection) -> Sequence[str]:
         return []
     rest = (bad - good) - (culprit - parent)
     whole = f"{units.digits(good)} to {units.digits(bad)}, {_size(found, bad - good)}"
+    if abs(found.explained - 1) < _LEAST:
+        return ["This step is the whole change from good to bad."]
     said = []
-    if abs(found.explained - 1) < _LEAST or 0 < found.explained < 1:
+    if 0 < found.explained < 1:
         said.append(f"this step is {units.percent(found.explained, '.0f')} of it")
-    if abs(found.explained - 1) >= _LEAST:
-        does = "add" if rest > 0 else "take away"
-        said.append(f"other commits {does} {_size(found, abs(rest)).removeprefix('+')}")
+    does = "add" if rest > 0 else "take away"
+    said.append(f"other commits {does} {_size(found, abs(rest)).removeprefix('+')}")
     return [f"From good to bad it is {whole}: {', '.join(said)}."]
 
 
@@ -202,25 +203,28 @@ def _one_of(candidates: Sequence[kept.Revision]) -> str:
 
 
 def _reverted(found: kept.Bisection) -> Sequence[str]:
-    undone = ""
+    undone = "the change"
     if found.undone is not None:
         # Not -0%.
         part = 0 if abs(found.undone) < _LEAST else found.undone
-        undone = f" {units.percent(part, '.0f')} of it"
+        undone = f"{units.percent(part, '.0f')} of the change"
+        undone = "the whole change" if abs(part - 1) < _LEAST else undone
     one = cited(found.reverted) if found.reverted else "it"
+    reverting = f"reverting {one} on bad undoes"
     commit = "none of them reverts" if found.candidates else "the commit does not revert"
     reverted = "one of them" if found.candidates else "the commit"
     match found.revert:
         case "partly" if found.undone is not None and found.undone > 1:
-            return [f"Partly confirmed: to revert {one} on top of bad undoes more,{undone}."]
+            return [f"Partly confirmed: {reverting} more than the change: {undone}."]
         case "confirmed":
-            return [f"Confirmed: to revert {one} on top of bad undoes{undone or ' it'}."]
+            return [f"Confirmed: {reverting} {undone}."]
         case "partly":
-            return [f"Partly confirmed: to revert {one} on top of bad undoes only{undone}."]
+            return [f"Partly confirmed: {reverting} only {undone}."]
         case "not":
-            return [f"Not confirmed: to revert {one} on top of bad undoes{undone or ' nothing'}."]
+            undone = "nothing" if found.undone is None else undone
+            return [f"Not confirmed: {reverting} {undone}."]
         case "does not apply":
-            return [f"Not confirmed: {commit} cleanly on top of bad."]
+            return [f"Not confirmed: {commit} cleanly on bad."]
         case "does not build":
             return [f"Not confirmed: with {reverted} reverted, bad does not build."]
     return []

@@ -17,7 +17,7 @@ from profdiff.profile.code.sure_lines import LineCounts
 from profdiff.profile.comparison import Comparison
 from profdiff.session.session import Session
 from profdiff.sources.blobs import inside
-from profdiff.sources.source_line import SourceLine
+from profdiff.sources.same_lines import SourceLine
 from profdiff.views.annotation.making import Annotations
 from profdiff.views.annotation.source_lines import SourceLine as FileLine
 from profdiff.views.annotation.source_lines import SourceLines, SourceTree, check_sources

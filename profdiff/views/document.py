@@ -8,8 +8,10 @@ from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 from msgspec import Meta
+from msgspec.structs import replace
 
 from profdiff import __version__
+from profdiff.evidence.blame.renamed import other_names
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.outside_workload import of_comparison
 from profdiff.profile.comparison import Comparison
@@ -18,9 +20,8 @@ from profdiff.topics.functions import marks
 from profdiff.topics.functions.measure import Function, Unresolved, functions, unresolved
 from profdiff.views import profile
 from profdiff.views.bisection import Bisection
-from profdiff.views.kernels.facts import BuiltFrom, Facts, Hole, built_from
+from profdiff.views.kernels.facts import BuiltFrom, Facts, Hole, Variant, built_from, variant
 from profdiff.views.kernels.state import guest_arch
-from profdiff.views.kernels.variant import Variant, variant
 from profdiff.views.profile import Code, Seat, Step, seats_by_label
 from profdiff.views.record import Counts, Record, Side, by_label, counts, schema_of, side
 from profdiff.views.results.experiment import Experiment
@@ -297,12 +298,24 @@ def _metric(comparison: Comparison, beside: Comparison | None, stacks: int) -> M
         counts=_columns(comparison, comparison.counts),
         calls=None if comparison.calls is None else _columns(comparison, comparison.calls),
         unresolved=unresolved(comparison),
-        functions=functions(comparison, np.arange(len(comparison.functions)), beside),
+        functions=_functions(comparison, beside),
         steps=profile.steps(comparison, _STEP_FUNCTIONS),
         code=None,
         seats=seats_by_label(comparison),
         beside=of_comparison(comparison),
     )
+
+
+def _functions(comparison: Comparison, beside: Comparison | None) -> list[Function]:
+    """All of a comparison; exact counts tell which may be one by two names."""
+    found = functions(comparison, np.arange(len(comparison.functions)), beside)
+    base, *others = comparison.labels
+    for kernel, label in enumerate(others if comparison.metric.exact else [], 1):
+        for pair in other_names(comparison, kernel).items():
+            for (row, other), there in zip((pair, pair[::-1]), (base, label), strict=True):
+                told = f"on {there} perhaps {comparison.functions[other].name}"
+                found[row] = replace(found[row], marks={**found[row].marks, label: told})
+    return found
 
 
 def _columns(comparison: Comparison, values: Any) -> Columns:

@@ -88,7 +88,7 @@ class Test(Record, frozen=True):
     is. ``unprinted``: the change of time is so small that deviations that are not printed could be
     as large. ``machine_part``: of the machine's processors, that the job uses on the faster kernel,
     null where the mail does not tell. ``another_op``: time and instructions are of another op on
-    each kernel. ``kinds``: the likeliest first."""
+    each kernel. ``kinds``: the likeliest first; behind ``unknown``, candidates."""
 
     parameters: dict[str, str]
     kernels: list[Kernel]
@@ -111,7 +111,8 @@ class Test(Record, frozen=True):
 
 class LkpDocument(Record, frozen=True):
     """``message_id``: without brackets; ``commit``: as long as the mail has it, "" where it reports
-    none; ``tree``: where it is; ``tests``: the reported one first."""
+    none; ``tree``: where it is; ``remarks``: the mail's sentences that name a cause, quoted and not
+    used; ``tests``: the reported one first."""
 
     schema: Literal["profdiff.lkp/1"]
     profdiff: str
@@ -121,6 +122,7 @@ class LkpDocument(Record, frozen=True):
     commit_subject: str
     tree: str
     machine: str
+    remarks: list[str]
     tests: list[Test]
 
 
@@ -141,6 +143,7 @@ def build(report: Report, message_id: str, subject: str, repository: str) -> Lkp
         commit_subject=report.subject,
         tree=report.tree,
         machine=report.machine,
+        remarks=[*report.remarks],
         tests=[
             _test(report, one, judged, repository)
             for one, judged in zip(facts, kinds.judged(facts), strict=True)
@@ -170,13 +173,19 @@ def _test(report: Report, facts: Facts, judged: Sequence[kinds.Judgement], repos
             )
             for one in judged
         ],
-        answer=answer(report, case, judged[0].kind, repository),
+        answer=answer(report, case, _asked(judged), repository),
         metrics=[_metric(row) for row in case.table.rows.values()],
         failures=[
             Failed(name=failure.name, failed=[*failure.failed], runs=[*failure.runs])
             for failure in case.table.failures
         ],
     )
+
+
+def _asked(judged: Sequence[kinds.Judgement]) -> kinds.Kind:
+    """The kind whose recording decides: the likeliest, or the first candidate for it."""
+    told = (one.kind for one in judged if one.kind not in kinds.UNTOLD)
+    return next(told, judged[0].kind)
 
 
 def _word(case: Case, slow: Slowdown) -> Word:

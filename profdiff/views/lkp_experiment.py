@@ -70,7 +70,16 @@ CELLS: Sequence[tuple[str, str, str]] = (
 # What another machine, or a longer run, decides, and what every test of the robot's has.
 _NEUTRAL = re.compile(
     r"cluster|compiler|cpufreq_governor|class|debug-setup|group|ip|iterations|kconfig|load|mode|"
-    r"nr_\w+|number|period|rootfs|runtime|size|tbox_group|test\w*|ucode"
+    r"nr_(?:task|threads|job|processes|cpu)s?|number|period|rootfs|runtime|size|tbox_group|test\w*|"
+    r"ucode"
+)
+
+
+# What lies below the system calls of files.
+_STORAGE = ("fs=", "fs1=", "fs2=", "fstype=", "disk=", "mount_option=")
+_IN_MEMORY = (
+    "the guest's files lie in memory, so what that file system or disk does is in no count: that "
+    "nothing differs here does not clear it"
 )
 
 
@@ -325,6 +334,8 @@ def _notes(report: Report, case: Case, found: Workload | None) -> list[str]:
     notes = [found.note] if found else []
     if found and (others := [*left_out(case, found)]):
         notes.append(f"the robot's test had {', '.join(others)}, which this recording has not")
+        if any(other.startswith(_STORAGE) for other in others):
+            notes.append(_IN_MEMORY)
     if any(name in report.tree for name in _OWN_TREES):
         notes.append(f"the commit is a patch from a list; the robot's tree has it: {report.tree}")
     if kconfig := case.table.parameters.get("kconfig"):

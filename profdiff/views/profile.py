@@ -79,15 +79,13 @@ class Seat(Record, frozen=True):
         return self.self_part >= 0.5
 
     def told(self, whole: str) -> str:
-        """In words, as a part of ``whole`` ("it", "that")."""
-        part = units.percent(self.part, ".0f")
-        said = f"{_name(self.name)}, with all that it calls, accounts for {part} of {whole}"
-        if self.part > 1.005:
-            said += " (other functions offset this)"
+        """In words, as a part of ``whole`` ("the increase")."""
+        said = f"{units.percent(self.part, '.0f')} of {whole} is in {_name(self.name)}"
         # Helpers that took the place of others are not part of the change.
         shown = self.below if all(one.part <= 1 for one in self.below) else []
-        below = [f"{_name(one.name)} {units.percent(one.part, '.0f')}" for one in shown]
-        return f"{said}: {units.listed(below)}" if below else said
+        below = [f"{_name(one.name)}: {units.percent(one.part, '.0f')}" for one in shown]
+        said += f" and its callees ({', '.join(below)})" if below else " and its callees"
+        return f"{said}; other functions offset the rest" if self.part > 1.005 else said
 
 
 def seats(comparison: Comparison, only: Side | None = None) -> list[Seat | None]:

@@ -10,7 +10,7 @@ from msgspec import Meta, field
 from profdiff.base.errors import InputError
 from profdiff.base.metric import Better
 from profdiff.session.states import RELEVANT
-from profdiff.views.kernels.variant import Variant
+from profdiff.views.kernels.facts import Variant
 from profdiff.views.record import Record, Side, schema_of
 
 

@@ -19,9 +19,9 @@ from profdiff.evidence.suite_cells import CellChange, SuiteCell
 from profdiff.profile.events import Event
 from profdiff.session.manifest import Kernel
 from profdiff.views import suite
-from profdiff.views.kernels.variant import variant
+from profdiff.views.kernels.facts import variant
 from profdiff.views.record import side
-from profdiff.views.shown_command import shown_command
+from profdiff.views.results.recording import shown_command
 from profdiff.views.suite import SuiteCellEvent, SuiteEvent
 
 # By label of each kernel of which they are known.

@@ -23,8 +23,8 @@ export function drawCrumbs(zoomTo) {
   open.title = open.disabled ? "" : visible(frameName(tree.function[node]));
   const fold = at("fold", HTMLButtonElement);
   fold.hidden = !foldable();
-  fold.textContent = folded().length
-    ? `Expand ${foldable()} collapsed frames` : `Collapse ${foldable()} root frames`;
+  const frames = folded().length ? ["Expand", "collapsed"] : ["Collapse", "root"];
+  fold.textContent = `${frames[0]} ${foldable()} ${frames[1]} frames`;
 }
 
 /** @param {() => void} turnFold */

@@ -1,6 +1,5 @@
 // What topics show: tables whose columns say what they hold. Nothing here knows a topic.
 
-import { data } from "../page/data.js";
 import { at, clipped, element, heading, scrolling, visible } from "../page/elements.js";
 import { count, fine, formatChange, signed } from "../page/numbers.js";
 
@@ -37,17 +36,24 @@ function details({ columns }, row) {
   return told.map((line) => visible(line.slice(0, 1000)));
 }
 
+/** The numbers of the columns that name a row. Where no kernel has a column, it is the first name,
+ * and others stand beside it as what the row has does.
+ * @param {Table} table */
+function namingColumns({ columns }) {
+  const own = columns.flatMap(({ kernel }, n) => ((kernel ?? null) === null ? [n] : []));
+  const names = own.filter((n) => ["name", "path"].includes(columns[n].kind));
+  if (!names.length) return own.filter((n) => columns[n].kind === "number");
+  return own.length < columns.length ? names : names.slice(0, 1);
+}
+
 /** The cell that names a row: the first name is whole, others stand below it.
  * @param {Table} table @param {Row} row */
 function rowName(table, row) {
-  const names = table.columns.flatMap(({ kind }, n) => {
+  const names = namingColumns(table).map((n) => {
     const cell = row[n];
-    if (kind === "path") {
-      const path = /** @type {string[]} */ (cell);
-      return [path.slice(-FUNCTIONS).join(" > ") || "(not known)"];
-    }
-    const numbered = kind === "number" && (table.columns[n].kernel ?? null) === null;
-    return kind === "name" ? [String(cell)] : numbered ? [count(Number(cell))] : [];
+    if (table.columns[n].kind !== "path") return typeof cell === "number" ? count(cell) : `${cell}`;
+    const path = /** @type {string[]} */ (cell);
+    return path.slice(-FUNCTIONS).join(" > ") || "(not known)";
   });
   const paths = table.columns.flatMap(({ kind }, n) =>
     (kind === "path" ? [/** @type {string[]} */ (row[n]).join(" > ")] : []));
@@ -60,27 +66,32 @@ function rowName(table, row) {
 
 /** @param {Table} table @param {Column} column @param {number} n its number
  * @param {string} what of it is shown @returns {Shown} */
-function shownColumn(table, { title, kernel, of }, n, what) {
-  const { by_kernel: near, kernels } = table;
+function shownColumn(table, { name, title, kernel, of, shows }, n, what) {
+  const { kernels } = table;
+  const near = table.by_kernel && (kernel ?? null) !== null;
   const label = kernel ?? "";
   const before = cellOf(table, of ?? "", kernels[0]), after = cellOf(table, of ?? "", kernel);
-  const verdict = cellOf(table, "verdict", kernel);
+  const verdict = cellOf(table, "verdict", kernel), only = cellOf(table, "only", kernel);
   const told = what === "about" ? "delta" : what;
-  const head = near ? (what === "count" ? label : told)
-    : `${["count", "number"].includes(what) ? title : told} ${label}`.trim();
+  const named = ["count", "number", "word"].includes(what) ? title || name : told;
+  const head = what === "name" || (near && what === "word") ? title || name
+    : near ? (what === "count" ? label : told) : `${named} ${label}`.trim();
   /** @param {Row} row */
   const draw = (row) => {
     const value = row[n];
     if (what === "change") {
       const ends = [before(row), after(row)];
       const known = ends[0] !== null && ends[1] !== null;
-      const text = known ? formatChange(Number(ends[0]), Number(ends[1])) : "?";
+      const text = only(row) ? `only ${only(row)}`
+        : known ? formatChange(Number(ends[0]), Number(ends[1])) : "?";
       return element("td", text, near ? "optional" : "");
     }
     if (what === "verdict") return element("td", value ?? "not known", "optional verdict");
     if (what === "count") return element("td", shapeCount(table, value, kernel));
+    if (what === "name" || what === "word") return element("td", value ?? "", `${what} what`);
     if (what === "number") {
-      const whole = Number.isInteger(value) ? count(Number(value)) : fine(Number(value));
+      const written = Number.isInteger(value) ? count : fine;
+      const whole = shows?.length ? signed(Number(value), written) : written(Number(value));
       return element("td", value === null ? "-" : whole);
     }
     const sure = value && isSure(verdict(row));
@@ -91,15 +102,17 @@ function shownColumn(table, { title, kernel, of }, n, what) {
     return element("td", text, tint);
   };
   const optional = near && (what === "change" || what === "verdict");
-  return { title: head, kind: optional ? `optional ${what}` : "", draw };
+  const text = ["name", "word"].includes(what);
+  return { title: head, kind: text ? "what" : optional ? `optional ${what}` : "", draw };
 }
 
 /** @param {Table} table @returns {Shown[]} */
 function shownColumns(table) {
+  const naming = namingColumns(table);
+  const alone = ["count", "verdict", "number", "word", "name"];
   const shown = table.columns.flatMap((column, n) => {
     const whats = column.kind === "delta" ? column.shows ?? []
-      : ["count", "verdict"].includes(column.kind) || (column.kind === "number" && column.kernel)
-        ? [column.kind] : [];
+      : alone.includes(column.kind) && !naming.includes(n) ? [column.kind] : [];
     return whats.map((what) => shownColumn(table, column, n, what));
   });
   if (!table.bars) return shown;
@@ -120,9 +133,8 @@ function drawShape(table) {
   made.id = table.name;
   const columns = shownColumns(table);
   const head = element("tr");
-  const named = table.columns.find(({ kind, kernel }) =>
-    ["name", "path", "number"].includes(kind) && (kernel ?? null) === null);
-  head.append(heading("col", named?.title ?? "", "what"),
+  const named = table.columns[namingColumns(table)[0]];
+  head.append(heading("col", named?.title || named?.name || "", "what"),
     ...columns.map(({ title, kind }) => heading("col", title, kind)));
   made.createTHead().append(head);
   /** @param {Row} row @param {boolean} sum */
@@ -198,9 +210,9 @@ function drawSection(section) {
   return made;
 }
 
-/** What changed first. */
-export function drawSections() {
+/** What changed first. @param {Section[]} sections */
+export function drawSections(sections) {
   const [changed, same] = [false, true].map((wanted) =>
-    data.sections.filter((section) => isUnchanged(section) === wanted));
+    sections.filter((section) => isUnchanged(section) === wanted));
   at("sections").replaceChildren(...[...changed, ...same].map(drawSection));
 }

@@ -87,7 +87,7 @@ let drawnPoint;
 function drawPoint() {
   drawnPoint = point;
   drawAnswers();
-  drawSections();
+  drawSections(data.sections);
   drawExperiment();
   drawFacts();
   // Timed runs have no functions.

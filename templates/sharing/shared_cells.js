@@ -171,7 +171,7 @@ function sharedRemarks(page, row) {
   const said = [];
   for (const [label, change] of Object.entries(row.changes)) {
     const why = change.causes.map((cause) => WHY[cause]).join("; ");
-    if (why) said.push(`${label}: the difference is not one sure number: ${why}.`);
+    if (why) said.push(`${label}: no exact difference: ${why}.`);
   }
   for (const { label } of page.kernels) {
     const { lines, misses, read_fetches, write_fetches, upgrades, locked } = row.kernels[label];

@@ -65,7 +65,7 @@ def test_the_text_of_a_recorded_session(recorded: Path, tmp_path: Path) -> None:
 @pytest.mark.guest
 def test_a_function_that_the_base_does_not_execute(recorded: Path) -> None:
     shown = profdiff("annotate", recorded, "commit_anon_folio_batch").stdout
-    assert "\nnote: base executed nothing of it\n" in shown
+    assert "\nnote: not executed on base\n" in shown
     data = annotated(recorded, "commit_anon_folio_batch")
     assert data["self"]["base"] == 0 < data["self"]["new"] == data["split"]["new"]["other"]
 
@@ -162,7 +162,7 @@ def test_by_line(imported: Path) -> None:
         (["nowhere", FUNCTION], "nowhere"),
         (["SESSION", ""], "FUNCTION is empty"),
         (["SESSION", FUNCTION, "--inlined-at", ""], "--inlined-at is empty"),
-        (["SESSION", "commit_anon_folio_batch", "--kernel", "base"], "base executed nothing of it"),
+        (["SESSION", "commit_anon_folio_batch", "--kernel", "base"], "not executed on base"),
         (["SESSION", "change_pte_rnge"], "did you mean change_pte_range"),
         (["SESSION", FUNCTION, "--metric", "cycles"], "--metric cycles: the session has"),
         (["SESSION", FUNCTION, "--at", "x=1"], "--at x=1: there is one point alone"),

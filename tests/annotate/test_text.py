@@ -184,7 +184,7 @@ def test_context() -> None:
 def test_a_kernel_that_executed_nothing() -> None:
     rows = [row("only", {"new": On(B, "ret", 5, 3)})]
     shown = annotation(["base", "new"], rows, notes=["something else"])
-    assert "note: base executed nothing of it" in text(shown)
+    assert "note: not executed on base" in text(shown)
     assert "note: something else" in text(shown)
 
 

@@ -91,7 +91,7 @@ def test_report_and_mail_show_it(bisected: Bisect) -> None:
     cited = f'{commits["c5"][:12]} ("mm: change 5")'
     text = profdiff("report", session, "--width", "200").stdout
     assert text.startswith(f"The first bad commit is {cited}, instructions:total, ")
-    assert "Confirmed: to revert it on top of bad undoes 100% of it." in text
+    assert "Confirmed: reverting it on bad undoes the whole change." in text
     data = json.loads(profdiff("report", session, "--json", "-").stdout)
     assert data["bisection"]["culprit"]["commit"] == commits["c5"]
     assert data["bisection"]["revert"] == "confirmed"
@@ -224,7 +224,7 @@ def test_of_two_candidates_the_one_that_can_be_reverted_is(
     assert {one.commit for one in found.candidates} == {hashes["c1"], hashes["c2"]}
     assert found.reverted
     assert (found.reverted.commit, found.revert) == (hashes["c1"], "confirmed")
-    assert f'to revert {hashes["c1"][:12]} ("mm: make it slow") on top of bad' in done.stdout
+    assert f'reverting {hashes["c1"][:12]} ("mm: make it slow") on bad' in done.stdout
     assert f"with {hashes['c2'][:12]} reverted, bad does not build" in done.stderr
     assert re.search(r"good has [\d,]+, bad [\d,]+: instructions:total for 4,000 ops", done.stderr)
     mail = profdiff("mail", tmp_path / "b/evidence.profdiff").stdout

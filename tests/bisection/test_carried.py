@@ -1,11 +1,13 @@
 """A bisection that carries a fix, and what is told of a kernel that panics."""
 
+import json
 from pathlib import Path
 
 import pytest
 import synthetic
-from small_bisection import NEW, OLD, history
-from support import error_line
+from restored import PANICS
+from small_bisection import NEW, NEWEST, OLD, history
+from support import EXAMPLE, error_line
 
 from profdiff.bisection.measuring import excerpt, tell_console
 from profdiff.session import manifest as m
@@ -22,6 +24,21 @@ diff --git a/which b/which
 @@ -1 +1 @@
 -broken
 +{NEW}
+"""
+# What v7.1.8 panics of, before the workload begins.
+PROGRAM = """\
+#include <sys/utsname.h>
+#include "{example}"
+
+__attribute__((constructor)) static void panic(void)
+{{
+	struct utsname kernel;
+
+	if (uname(&kernel) || kernel.release[0] != '7')
+		return;
+	if (system({commands}))
+		perror("the kernel did not panic");
+}}
 """
 PANIC = [
     "Freeing unused kernel image (initmem) memory: 1024K",
@@ -58,6 +75,27 @@ def test_a_fix_is_carried_where_it_applies(
     assert "holds a bisection with patches" in error_line(
         made.run("--with", str(fix), "--no-suspects", status=2)
     )
+
+
+@pytest.mark.guest
+def test_a_revision_that_panics_shows_its_console(
+    tmp_path: Path, old_kernel: Path, new_kernel: Path, qemu: object
+) -> None:
+    """The fix makes c1 build, and what it is then panics in the workload."""
+    fix = tmp_path / "fix.patch"
+    fix.write_text(FIX.replace(NEW, NEWEST))
+    source = tmp_path / "panics.c"
+    commands = json.dumps(PANICS.strip().replace("\n", "; "))
+    source.write_text(PROGRAM.format(example=EXAMPLE, commands=commands))
+    made = history(tmp_path, [OLD, "broken", NEW])
+    workload = [str(source), "400", "40"]
+    done = made.run("--with", str(fix), "--no-suspects", workload=workload)
+    c1 = made.repository.commits["c1"][:12]
+    assert f"{c1} is skipped: the kernel panicked: " in done.stderr
+    console = [one for one in done.stderr.splitlines() if one.startswith("  [")]
+    assert any("Kernel panic - not syncing: Out of memory: compulsory" in one for one in console)
+    kept = json.loads((tmp_path / "b/bisect.json").read_text())
+    assert list(kept["failed"]) == [made.repository.commits["c1"]]
 
 
 @pytest.mark.build

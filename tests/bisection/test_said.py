@@ -57,7 +57,7 @@ def test_the_culprit_comes_first() -> None:
         "From good to bad it is 1,000 to 1,500, +500: this step is 80% of it, other commits add "
         "100."
     )
-    assert second == "Confirmed: to revert it on top of bad undoes 100% of it."
+    assert second == "Confirmed: reverting it on bad undoes the whole change."
     assert third == "It is not all of the change: bisect --all finds the other steps."
     assert last == (
         "Bisected with good aaaaaaaaaaaa, bad bbbbbbbbbbbb, bad where instructions:total > +250: 4 "
@@ -94,7 +94,7 @@ def test_more_than_the_whole_change_is_what_others_take_away() -> None:
 
 def test_all_of_the_change_is_said() -> None:
     part = sentences(changed(culprit=revision("d", value=1500), explained=1.0))[1]
-    assert part == "From good to bad it is 1,000 to 1,500, +500: this step is 100% of it."
+    assert part == "This step is the whole change from good to bad."
     unknown = changed(explained=None)
     assert not [one for one in sentences(unknown) if one.startswith("From good")]
 
@@ -103,16 +103,16 @@ def test_of_two_candidates_the_one_that_was_reverted_is_named() -> None:
     """git cannot tell them apart where the first does not build; a revert can."""
     two = [revision("e", "mm: break it"), revision("d")]
     made = changed(candidates=two, reverted=two[0])
-    confirmed = 'Confirmed: to revert eeeeeeeeeeee ("mm: break it") on top of bad undoes 100%'
+    confirmed = 'Confirmed: reverting eeeeeeeeeeee ("mm: break it") on bad undoes the whole'
     assert any(one.startswith(confirmed) for one in sentences(made))
     assert fixes(made) == 'eeeeeeeeeeee ("mm: break it")'
     assert introduced(made) == "e" * 12
     refuted = changed(candidates=two, reverted=two[1], revert="not", undone=0.0)
-    assert any("Not confirmed: to revert dddddddddddd" in one for one in sentences(refuted))
+    assert any("Not confirmed: reverting dddddddddddd" in one for one in sentences(refuted))
     assert fixes(refuted) is None
     assert introduced(changed(candidates=two)) == f"{'c' * 12}..{'d' * 12}"
     none = changed(candidates=two, revert="does not apply", undone=None)
-    assert "Not confirmed: none of them reverts cleanly on top of bad." in sentences(none)
+    assert "Not confirmed: none of them reverts cleanly on bad." in sentences(none)
 
 
 @pytest.mark.parametrize(
@@ -120,17 +120,17 @@ def test_of_two_candidates_the_one_that_was_reverted_is_named() -> None:
     [
         (
             {"revert": "partly", "undone": 0.5},
-            "Partly confirmed: to revert it on top of bad",
+            "Partly confirmed: reverting it on bad undoes only 50% of the change.",
         ),
-        ({"revert": "not", "undone": 0.0}, "Not confirmed: to revert it on top of bad undoes 0%"),
+        ({"revert": "not", "undone": 0.0}, "Not confirmed: reverting it on bad undoes 0% of"),
         (
             {"revert": "partly", "undone": 4.0},
-            "Partly confirmed: to revert it on top of bad undoes more, 400% of it.",
+            "Partly confirmed: reverting it on bad undoes more than the change: 400% of the",
         ),
-        ({"revert": "not", "undone": -0.001}, "to revert it on top of bad undoes 0% of it."),
+        ({"revert": "not", "undone": -0.001}, "reverting it on bad undoes 0% of the change."),
         (
             {"revert": "does not apply", "undone": None},
-            "Not confirmed: the commit does not revert cleanly on top of bad.",
+            "Not confirmed: the commit does not revert cleanly on bad.",
         ),
         (
             {"revert": "does not build", "undone": None},

@@ -1,8 +1,16 @@
 """Which vanished function a new one may be."""
 
+import pytest
+from synthetic import Row, compare, findings, frame
+
 from profdiff.evidence.blame.attribution import Line
-from profdiff.evidence.blame.renamed import Names, Pair, renamed
+from profdiff.evidence.blame.renamed import Names, Pair, other_names, renamed
+from profdiff.forms import text
 from profdiff.profile.function_identity import Function
+from profdiff.reports.documents import session_document
+from profdiff.topics.functions import measure, shapes
+from profdiff.topics.functions.selection import Selection
+from profdiff.views.claims.answers import answers
 
 NAMES = ["kept", "is_swap_pte", "is_swap_entry", "walk_pages", "count_all", "tiny", "other"]
 FUNCTIONS = [Function(name, "vmlinux", "mm/x.c", True) for name in NAMES]
@@ -98,3 +106,64 @@ def test_each_function_is_in_one_pair_at_most() -> None:
     found = pairs(base, new)
     assert len({name for pair in found for name in pair}) == 2 * len(found) == 4
     assert found[0][0] == "count_all"  # what executed most first
+
+
+def called(callee: str, count: int, *callers: str, file: str = "mm/x.c") -> list[Row]:
+    """Rows of a function that each of its callers inlines."""
+    inlined = frame(callee, inlined=True, file=file)
+    return [([frame(one, file="a.c"), inlined], one, True, [count]) for one in callers]
+
+
+KEPT: list[Row] = [
+    ([frame(name, file="a.c")], name, True, [count])
+    for name, count in (("relax", 500), ("wait", 700), ("grown", 100))
+]
+GROWN: list[Row] = [([frame("grown", file="a.c")], "grown", True, [1500])]
+
+
+@pytest.mark.parametrize(
+    ("other", "is_same"),
+    [
+        (called("native_pause", 9100, "relax", "wait"), True),
+        (called("native_pause", 13_000, "relax", "wait"), False),
+        (called("rep_nop_wait", 13_000, "relax", "wait"), True),
+        (called("native_pause", 9000, "grown"), False),
+        (called("native_pause", 9000, "relax", "wait", file="mm/y.c"), False),
+        (
+            [*called("one", 9000, "relax", "wait"), *called("two", 9000, "relax", "wait")],
+            False,
+        ),
+    ],
+    ids=["name", "dearer", "near", "callers", "file", "two"],
+)
+def test_other_names(other: list[Row], is_same: bool) -> None:
+    """One file, the same callers, and as dear; nothing else makes two functions one."""
+    base = [*KEPT, *called("rep_nop", 9000, "relax", "wait")]
+    comparison = compare({"base": base, "new": [*KEPT, *other]})
+    found = [
+        (comparison.functions[old].name, comparison.functions[new].name)
+        for new, old in other_names(comparison, 1).items()
+    ]
+    assert [pair[0] for pair in found] == ["rep_nop"] * is_same
+
+
+def test_a_renamed_function_is_no_change() -> None:
+    """Neither for the first sentence nor in the table; and the page says so."""
+    base = [*KEPT, *called("rep_nop", 9000, "relax", "wait")]
+    new = [*KEPT[:2], *GROWN, *called("native_pause", 9020, "relax", "wait")]
+    comparison = compare({"base": base, "new": new})
+    (answer,) = answers(comparison)
+    assert answer.largest
+    assert answer.largest.functions == ["grown", "native_pause"]
+    assert answer.largest.part == pytest.approx(1)
+    table = shapes.exact(comparison, measure.select(comparison, Selection(top=9)))
+    (block, *_) = text.with_legend(table, 140, None, False)
+    lines = "\n".join(block.lines)
+    assert lines.count("  renamed  ") == 2 and "vanished" not in lines
+    assert "renamed, as far as can be told: rep_nop to native_pause" in lines
+    (metric,) = session_document(findings([comparison])).metrics
+    marks = {one.name: one.marks for one in metric.functions if one.marks}
+    assert marks == {
+        "native_pause": {"new": "on base perhaps rep_nop"},
+        "rep_nop": {"new": "on new perhaps native_pause"},
+    }

@@ -7,7 +7,7 @@ import pytest
 from synthetic import chains
 
 from profdiff.collectors.recorded import CallTree
-from profdiff.topics.initcalls.measure import OUTSIDE, Booted, Initcall, defined, of_tree
+from profdiff.topics.initcalls.measure import OUTSIDE, Booted, Initcall, defined, of_tree, renamed
 
 KALLSYMS = b"""\
 ffffffff81800078 d str__initcall__trace_system_name
@@ -25,7 +25,7 @@ ffffffff81dbae70 D __initcall_end
 # A place for each function, and one more in do_one_initcall() for an inlined wait.
 NAMES = ["do_one_initcall", "first", "setup", "third", "helper", "jumped", "thread", "kthread"]
 NAMES += ["__x86_indirect_thunk_rax", "kernel_init"]
-CALLER, FIRST, SETUP, THIRD, HELPER, JUMPED, WORK, KTHREAD, THUNK, INIT, WAIT = range(11)
+CALLER, FIRST, SETUP, THIRD, HELPER, JUMPED, WORK, KTHREAD, THUNK, INIT, WAIT, MAIN = range(12)
 TABLE = [
     Initcall("first", "a", "early"),
     Initcall("setup", "b", "device"),
@@ -45,7 +45,13 @@ def tree(nodes: Sequence[tuple[int, int, int]], rows: Sequence[tuple[int, int, i
 def counted(nodes: Sequence[tuple[int, int, int]], rows: Sequence[tuple[int, int, int]]) -> Booted:
     places = [([(name, "vmlinux", "f.c", False)], name, True, [1]) for name in NAMES]
     inlined = [("first", "vmlinux", "f.c", False), ("calibrate_delay", "vmlinux", "f.c", True)]
-    return of_tree(tree(nodes, rows), chains([*places, (inlined, "first", True, [1])]), TABLE, 7)
+    every = [
+        *places,
+        (inlined, "first", True, [1]),
+        ([("main", "init", "m.c", False)], "main", False, [1]),
+    ]
+    of_programs = np.arange(len(every)) == MAIN
+    return of_tree(tree(nodes, rows), chains(every), TABLE, 7, of_programs)
 
 
 ROOT = [(-1, -1, -1), (0, INIT, CALLER)]
@@ -94,3 +100,49 @@ def test_threads_stand_apart(target: int, phase: str) -> None:
     found = counted([(-1, -1, -1), (0, -1, target), (1, target, HELPER)], [(2, HELPER, 9)])
     assert found.phases[phase] == 9
     assert not found.initcalls
+
+
+def made(**initcalls: str) -> Booted:
+    """Initcalls as LEVEL MODULE FUNCTION..., each function of which executed something."""
+    counts, functions = dict[Initcall, int](), dict[tuple[Initcall, str], int]()
+    for name, words in initcalls.items():
+        level, module, *called = words.split()
+        one = Initcall(name.removesuffix("_2"), module, level)
+        counts[one] = 100
+        functions |= {(one, function): 10 for function in (one.name, *called)}
+    return Booted(counts, functions, {})
+
+
+def test_initcalls_that_were_renamed() -> None:
+    """Initcalls of 6.12 and 7.1: one is known by its name, or by its level and what it executed."""
+    base = made(
+        iomap_buffered_init="fs iomap bioset_init kmalloc mempool_init",
+        iomap_dio_init="fs iomap sysctl_init",
+        init_mmap_min_addr="pure min_addr update_mmap_min_addr",
+        bts_init="arch bts perf_pmu_register",
+        kept_init="core kept a",
+        gone_init="core gone b c d",
+    )
+    other = made(
+        iomap_ioend_init="fs iomap bioset_init kmalloc mempool_init get_random",
+        mmap_min_addr_init="pure min_addr register_sysctl kmalloc insert_header",
+        bts_init="early bts perf_pmu_register",
+        kept_init="core kept a",
+        gone_init_late="late gone b c d",
+    )
+    found = {new.name: old.name for new, old in renamed(base, other).items()}
+    assert found == {"iomap_ioend_init": "iomap_buffered_init", "bts_init": "bts_init"}
+    # Two that could be it.
+    both = made(
+        iomap_ioend_init="fs iomap bioset_init kmalloc mempool_init",
+        iomap_bioend_init="fs iomap bioset_init kmalloc mempool_init",
+    )
+    assert renamed(base, both) == {}
+
+
+def test_programs_are_a_phase_wherever_they_run() -> None:
+    """Init goes on in the node of the thread that executed it."""
+    nodes = [*ROOT, (1, CALLER, FIRST), (0, KTHREAD, INIT)]
+    found = counted(nodes, [(2, FIRST, 20), (3, MAIN, 5), (0, MAIN, 6)])
+    assert found.phases["programs"] == 11
+    assert list(found.initcalls.values()) == [20]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import small_linux
+from browsed_page import axe, opened
 from made_repository import Made, make
 from support import error_line, need_program, profdiff
 
@@ -140,6 +141,50 @@ def test_the_text(tree: Path, env: dict[str, str]) -> None:
         assert all(units.width(line) <= width for line in shown.splitlines())
     again = profdiff(*words, "--loop", "1", "--width", "120", cwd=tree, env=env).stdout
     assert again == said
+
+
+def test_conditions(tree: Path, env: dict[str, str]) -> None:
+    """Against nm -S and objdump; what is identical is none of those that are unlike."""
+    words = ["codegen", "sum_counts", "--compilers", "gcc-12,clang-19", "--cflags=-O2"]
+    (before, _), (after, _) = (
+        _symbol(tree, one, [], "sum_counts") for one in ("gcc-12", "clang-19")
+    )
+    done = profdiff(
+        *words,
+        *("--fail-if", f"figures:bytes > {after - before - 1:+d}"),
+        *("--fail-if", f"figures:bytes > {after - before:+d}"),
+        *("--fail-if", "unlike > +0"),
+        *("--fail-if", "inlined:weight > +1000"),
+        cwd=tree,
+        env=env,
+        status=1,
+    )
+    kernel = re.compile(r"^(fails|passes): (.*)\n  ([^:]+):", re.M)
+    outcome = {(what, label): one for one, what, label in kernel.findall(done.stdout)}
+    assert outcome[f"figures:bytes > {after - before - 1:+d}", "clang-19"] == "fails"
+    assert outcome[f"figures:bytes > {after - before:+d}", "clang-19"] == "passes"
+    assert outcome["unlike:total > +0", "gcc-12-O2"] == "passes"
+    assert outcome["unlike:total > +0", "clang-19"] == "fails"
+    assert outcome["inlined:weight > +1000", "clang-19"] == "passes"
+    words = ["codegen", "mm/sum.o", "--compilers", "gcc-12", "--cflags=-Os"]
+    given = ["--fail-if", "functions > +1000", "--fail-if", "unlike:sum_counts > +0"]
+    said = profdiff(*words, *given, cwd=tree, env=env, status=1).stdout
+    assert "passes: functions:total > +1000" in said
+    assert "fails: unlike:sum_counts > +0" in said
+    profdiff(*words, "--fail-if", "figures:bytes > +0", cwd=tree, env=env, status=2)
+
+
+def test_the_page(tree: Path, env: dict[str, str], tmp_path: Path, browser: Any) -> None:
+    page = tmp_path / "code.html"
+    words = ["codegen", "sum_counts", "--compilers", "gcc-12,clang-19", "--html", page]
+    assert profdiff(*words, cwd=tree, env=env).stdout == ""
+    with opened(browser, page) as shown:
+        assert shown.inner_text("#heading") == "sum_counts with gcc-12 and clang-19"
+        heads = shown.locator("#loop thead th").all_inner_texts()
+        assert heads == ["line", "same", "gcc-12", "clang-19"]
+        code = shown.locator("#loop tbody td").all_inner_texts()
+        assert any("counts(,%r" in text for text in code)
+        axe(shown)
 
 
 def test_files_that_are_there(tree: Path, env: dict[str, str], tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from profdiff.session import manifest as m
 from profdiff.session.points import cells, settings
 from profdiff.topics.functions.selection import Selection
 
-LINE = "outside the workload, in interrupts and threads of the kernel, not included: "
+LINE = "excluded: interrupts and kernel threads outside the workload: "
 Told = Mapping[str, list[int | None]]
 
 
@@ -114,5 +114,5 @@ def test_every_form_tells_it_once() -> None:
 def test_a_recording_that_does_not_tell_them_apart_says_so() -> None:
     found = findings([profiled({"base": [None], "new": [None]})])
     shown = " ".join(session.render(found, Selection(), width=200).split())
-    assert "interrupts and threads of the kernel that ran in the window are included" in shown
+    assert "interrupts and kernel threads are included" in shown
     assert documents.session_document(found).metrics[0].beside is None

@@ -203,7 +203,7 @@ def test_two_lengths_cancel_the_start(
         assert 10**5 < fixed["count"] < report["metrics"][0]["totals"][fixed["label"]]
         assert 0 < fixed["share"] < 0.5
     assert report["lengths"]["growth"] == []
-    assert any("left out: instructions that do not grow with ops" in s for s in report["evidence"])
+    assert any("excluded: fixed instructions (start-up" in s for s in report["evidence"])
     # The session is found complete by the same command, and not without its second length.
     assert "0 to do" in profdiff("plan", *restored, "--ops", "400", "-o", session, *command).stdout
     alone = [*restored, "--ops", "400", "--difference", "none", "-o", session, *command]

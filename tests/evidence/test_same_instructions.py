@@ -63,11 +63,11 @@ def test_the_same_instructions_take_longer() -> None:
     assert (one.label, one.time.metric.name) == ("new", "latency")
     said = leading(findings)
     assert said[-1] == (
-        "new executes the instructions of base, and of each class as many, but latency changes by "
-        "+10.0%: same instructions: layout of code or data (profdiff report --layout)."
+        "new executes the same instructions as base, but latency changes by +10.0%: look at the "
+        "layout of code and data (profdiff report --layout)."
     )
     text = " ".join(render(findings, Selection(top=5), width=100).split())
-    assert "same instructions: layout of code or data (profdiff report --layout)" in text
+    assert "look at the layout of code and data (profdiff report --layout)" in text
 
 
 @pytest.mark.parametrize(

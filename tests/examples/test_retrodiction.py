@@ -162,7 +162,7 @@ def test_reports_and_documents_have_the_same_numbers() -> None:
     assert f"I{told} that of time" in page
     assert f"I{told} that of time" in (ROOT / "docs/retrodiction.md").read_text()
     assert f"I{told} [that of time](docs/retrodiction.md)" in (ROOT / "README.md").read_text()
-    assert f"i{told} that of time" in recording.TIME_SIGN
+    assert f"in {agreeing} of {published} published cases, time and" in recording.TIME_SIGN
     assert f"| one thread | instructions | {agreeing} of {published} (" in page
     cases, right = len(of_prices), sum(priced == "yes" for _, priced in of_prices)
     assert f"| one thread | at prices | {right} of {cases} (" in page

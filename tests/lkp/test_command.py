@@ -207,6 +207,23 @@ def test_every_cell_that_is_proposed_is_one_of_the_suite() -> None:
 def test_what_a_recording_has_not_is_said() -> None:
     text = " ".join(said("f95bdb700b").split())
     assert "the robot's test had disk=1HDD, fs=ext4, which this recording has not" in text
+    assert "the guest's files lie in memory, so what that file system or disk does" in text
+
+
+def test_what_the_mail_says_of_a_cause_is_quoted(tmp_path: Path) -> None:
+    mail = tmp_path / "robot.eml"
+    cause = "It is caused by false sharing of two fields."
+    mail.write_text(LOCK.read_text().replace("\n\n", f"\n\n{cause}\n\n", 1))
+    text = " ".join(inside("lkp", mail).split())
+    assert f'The mail itself says, which is not used here: "{cause}"' in text
+    assert "Likeliest, from these rows: a contended lock or atomic." in text
+
+
+def test_candidates_come_with_the_recording_that_decides() -> None:
+    text = " ".join(said("51d74c18a9").split())
+    assert "Likeliest, from these rows: not known. What follows may be it" in text
+    assert "A candidate: a contended lock or atomic." in text
+    assert "--collector exact,sharing,contention" in text
 
 
 def test_ops_follow_from_the_mails_own_numbers() -> None:

@@ -87,7 +87,7 @@ def test_sections_stand_in_their_order_and_can_be_left_out() -> None:
         "base: Linux 6.0.0, build id abababababab, the base",
         "compiler: gcc 12.2.0",
         "Every instruction of the workload is counted",
-        "An op is one of 40,000 operations (--ops). This says nothing about time, cycles or caches",
+        "Counts are per op: those of 40,000 ops, divided by 40,000. They say nothing about time",
         "QEMU TCG (version 7.2.22; 1 vCPU, 512 MiB)",
         "failed run new-2: the workload ended with exit status 3",
     ):
@@ -351,5 +351,7 @@ def test_a_regression_is_of_kernels_that_are_built_alike(
     if not said:
         refuse_accident(one)
         return
-    with pytest.raises(InputError, match=f"are built otherwise, which can be the cause: .*{said}"):
+    with pytest.raises(
+        InputError, match=f"are built differently, which may be the cause: .*{said}"
+    ):
         refuse_accident(one)

@@ -190,7 +190,7 @@ def test_the_mail_of_the_main_job_could_be_sent(b4: Any, recorded: Path, tmp_pat
     assert "on Linux 6.18.15-profdiff (new) than on Linux 6.12.107-profdiff (base)" in first
     assert re.search(r"on x86_64 under an emulator: 2\d\d.* instead of 1\d\d.* per op\.$", first)
     assert "same state: " in body
-    assert "new: reproduced bit for bit (2 runs)" in body
+    assert "reproduced bit for bit (2 runs): " in body
     assert SOURCE.read_text() in body
     own, source = body.split("mprotect-toggle.c:\n")
     assert own.count("\n") <= LINES + 20  # with the command line

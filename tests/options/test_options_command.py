@@ -62,7 +62,7 @@ def test_options_are_built_recorded_and_told_apart(
     ):
         assert made.stderr.count(line) == 1, made.stderr
     assert re.search(r"^PROC_FS=n: refused: .* a guest needs CONFIG_PROC_FS", made.stderr, re.M)
-    assert "BROKEN-y: not built, the recording goes on without it: mm/mprotect.c" in made.stderr
+    assert "BROKEN-y: not built; recording the others: mm/mprotect.c" in made.stderr
     assert "BROKEN-y: not built: mm/mprotect.c" in made.stdout
     assert "differs in: LARGE=y" in profdiff("report", "o.profdiff", cwd=tmp_path).stdout
 
@@ -77,9 +77,21 @@ def test_options_are_built_recorded_and_told_apart(
     assert cell["value"] == pytest.approx(values["LARGE-y"])
     assert cell["delta"] == pytest.approx(values["LARGE-y"] - values["base"])
     assert cell["verdict"] == "exact"
-    assert cell["delta"] > 0 and cell["mostly"].startswith("prot_commit_flush_ptes +")
+    assert cell["delta"] > 0 and cell["mostly"] == "prot_commit_flush_ptes" and cell["own"] > 0
     costs = {one["option"]: one for one in rows(tmp_path / "o.csv")}
     assert costs["LARGE=y"]["table"] in ("option-cells", "options")
+
+    # As check judges it, beside a page.
+    condition = ["--fail-if", f"instructions > {cell['delta'] - 1:+.0f}/op"]
+    judged = profdiff(
+        "options", "o.profdiff", *condition, "--html", "o.html", cwd=tmp_path, status=1
+    )
+    checked = profdiff("check", "o.profdiff", *condition, cwd=tmp_path, status=1)
+    assert judged.stdout == checked.stdout
+    assert (tmp_path / "o.html").stat().st_size > 10_000
+    mailed = profdiff("options", "o.profdiff", "--width", "72", cwd=tmp_path).stdout
+    assert max(map(len, mailed.splitlines())) <= 72
+    assert "LARGE=y" in mailed and "prot_commit_flush_ptes" in mailed
 
     # The same again makes nothing; one option more, only that.
     again = profdiff(*words, *QUICK, "-o", "o.profdiff", *COMMAND, cwd=tmp_path)
@@ -110,6 +122,18 @@ def test_boot_options_need_no_build_and_suites_have_cells(
     shown = profdiff("options", "mine.profdiff", "--json", "-", cwd=tmp_path).stdout
     costs = {one["option"]: one for one in table(json.loads(shown), "options")}
     assert set(costs) == {"init_on_alloc=1", "init_on_free=1"}
+    # Each row of a suite's CSV says what its kernel was given.
+    profdiff("report", "mine.profdiff", "--csv", "mine.csv", cwd=tmp_path)
+    given = {row["kernel"]: row["variant"] for row in rows(tmp_path / "mine.csv")}
+    assert given == {
+        "base": "",
+        "init_on_alloc-1": "init_on_alloc=1",
+        "init_on_free-1": "init_on_free=1",
+    }
+    judged = profdiff(
+        "options", "mine.profdiff", "--fail-if", "instructions > +1000%", cwd=tmp_path
+    )
+    assert judged.stdout == "2 of 2 pass\n"
     for one in costs.values():
         assert one["more"] + one["less"] + one["same"] + one["unsure"] == 1
         assert (one["set besides"], one["changes"]) == ([], [])

@@ -17,7 +17,7 @@ def test_runs_that_failed_alike_are_one_line(tmp_path: Path) -> None:
     described = m.replace(described, runs=[*described.runs, other])
     session = Session.create(tmp_path / "s", described)
     assert record_summary.lines(session) == [
-        "2 runs failed alike: the workload ended with exit status 3",
+        "2 runs failed the same way: the workload ended with exit status 3",
         "failed run a-9: too slow",
     ]
 

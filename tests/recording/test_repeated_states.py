@@ -29,7 +29,7 @@ def test_a_changed_result_is_repeated(old_kernel: Path, new_kernel: Path, tmp_pa
     assert "state 1" in planned
     assert "is repeated in varied states until its verdict stands, at most 4" in planned
     recorded = profdiff("record", *words, *command, cwd=tmp_path, repeats=True)
-    assert "repeats what changed in varied state 1, at most 4: " in (recorded.stderr)
+    assert "repeating what changed, in varied state 1 of at most 4: " in (recorded.stderr)
     runs = Session.open(session).manifest.runs
     states = sorted({run.state for run in runs})
     assert states == [0, 1]

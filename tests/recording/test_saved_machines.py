@@ -104,7 +104,7 @@ def test_runs_of_all_workloads_know_of_a_kernel_that_hangs(
     each = [Planned(tmp_path / name, manifest(["base", "new"])) for name in ("one", "two")]
     said: list[str] = []
     made = machines.saved(each, 2, said.append).each  # type: ignore[arg-type]
-    assert said == ["saves 2 machines to be restored"]
+    assert said == ["Booting and saving 2 guests"]
     assert [one.machines for one in made] == [{"hangs": HANGS, "good": STATE}] * 2
     guest = Guest(memory=512, append="", settle=0, timeout=300, restored=True)
     qemu = Qemu(Path("qemu"), "7.2", ARCHITECTURES[0])

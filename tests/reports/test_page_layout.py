@@ -9,7 +9,7 @@ from made_atlas import session
 from synthetic import compare, example
 
 from profdiff.reports import atlas
-from profdiff.views.shown_command import shown_command
+from profdiff.views.results.recording import shown_command
 
 HEIGHT = "id => document.getElementById(id).getBoundingClientRect()"
 

@@ -41,6 +41,7 @@ ENTRIES = {
     "report": "\n// The page:",
     "suite": "\n// The page of a suite:",
     "atlas": "\n// The pages of an atlas:",
+    "tables": "\n// The page of tables:",
 }
 
 
@@ -62,7 +63,8 @@ def test_joined_modules_are_one_script(entry: str) -> None:
         heading = file.read_text().partition("\n")[0]
         assert joined.count(heading) <= 1
     # The last starts the page.
-    assert joined.rindex(ENTRIES[entry]) > joined.rindex("\nfunction searchByKeys")
+    other = "drawSections" if entry == "tables" else "searchByKeys"
+    assert joined.rindex(ENTRIES[entry]) > joined.rindex(f"\nfunction {other}")
 
 
 def test_a_module_stands_behind_what_it_imports(
@@ -102,7 +104,7 @@ def test_the_page_as_it_is_written_has_no_globals(browser: Any, tmp_path: Path) 
 @pytest.mark.parametrize("folder", sorted({file.parent.name for file in MODULES}))
 def test_families_of_modules_have_no_circle(folder: str) -> None:
     """A module imports from families before its own."""
-    order = ["page", "profile", "accesses", "sharing", "code", "report", "suite", "atlas"]
+    order = ["page", "profile", "accesses", "sharing", "code", "report", "suite", "atlas", "tables"]
     known = order[: order.index(folder) + 1]
     for file in (TEMPLATES / folder).glob("*.js"):
         found = re.findall(r'^import \{[^}]*\} from "\.\./(\w+)/', file.read_text(), re.M)

@@ -133,8 +133,8 @@ def test_three_kernels_have_a_column_each() -> None:
 @pytest.mark.parametrize(
     ("less", "said"),
     [
-        (0, "f accounts for 100% of that."),
-        (90, "f changed most, and others offset part of that."),
+        (0, "100% of the increase is in f."),
+        (90, "the largest change is in f; others offset part of it."),
     ],
 )
 def test_a_part_is_no_more_than_the_whole(less: int, said: str) -> None:
@@ -227,10 +227,10 @@ def test_the_answer_names_its_point_and_counts_per_op() -> None:
 def test_a_table_says_which_columns_have_no_room() -> None:
     found = findings([compare(example(), ops=40_000)])
     narrow = session.render(found, Selection(top=4), width=60)
-    (told,) = re.findall(r"^no room for (.*): --width (\d+)$", narrow, re.MULTILINE)
+    (told,) = re.findall(r"^(.*) hidden; --width (\d+) shows them$", narrow, re.MULTILINE)
     assert told[0] == "change, share and total delta"
     wide = session.render(found, Selection(top=4), width=int(told[1]))
-    assert "no room" not in wide
+    assert " hidden; " not in wide
     assert re.search(r"delta +change +share +total delta +function$", wide, re.MULTILINE)
 
 

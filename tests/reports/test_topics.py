@@ -110,7 +110,7 @@ def test_one_table_in_text_and_csv() -> None:
 
 def test_what_changed_for_certain_is_what_a_mail_has() -> None:
     (block,) = text.changed(hostile(), "b", "Changed", 6, 75)
-    assert block.lines[0] == "Changed per op (10 ops):"
+    assert block.lines[0] == "Changed per op:"
     assert block.body == ["10.00  15.00  +5.00  +50.0%  =1+1"]
     assert text.changed(hostile(), "b", "Changed", 0, 75)[0].body == []
 

@@ -156,7 +156,7 @@ def test_what_is_behind_a_row(opened: Page) -> None:
     assert "base: 1 line; 1.00 fetches to read, 1.00 upgrades, 1.00 locked instructions" in said
     choose(opened, "? in kmem_cache_free")
     said = opened.page.inner_text("#sharing .details")
-    assert "new: the difference is not one sure number: lines are recycled" in said
+    assert "new: no exact difference: lines are recycled" in said
     assert said.count("many lines were recorded as one sum") == 2
 
 

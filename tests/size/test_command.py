@@ -4,8 +4,10 @@ import json
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from browsed_page import axe, opened
 from support import error_line, need_program, profdiff
 
 from profdiff.base import units
@@ -134,6 +136,25 @@ def test_conditions(files: Mapping[str, Path]) -> None:
         ("functions:other changed", "write it like 'functions:other > +0'"),
     ):
         assert why in error_line(profdiff("size", *words, "--fail-if", condition, status=2))
+
+
+def test_the_page(files: Mapping[str, Path], tmp_path: Path, browser: Any) -> None:
+    """The rows of the text, beside what conditions came to; a label is a stranger's text."""
+    words = [f"base={files['base']}", f"new={files['new']}"]
+    page = tmp_path / "size.html"
+    said = profdiff("size", *words, "--html", page, "--fail-if", "functions:other > +52", status=1)
+    assert said.stdout.startswith("fails: functions:other > +52\n") and "Total" not in said.stdout
+    with opened(browser, page) as shown:
+        assert shown.inner_text("#heading") == "Sizes of base and new"
+        heads = shown.locator("#functions thead th").all_inner_texts()
+        assert heads == ["function", "size base", "size new", "delta new", "change new"]
+        rows = shown.eval_on_selector_all(
+            "#functions tbody tr", "rows => rows.map(row => [...row.cells].map(c => c.innerText))"
+        )
+        sizes = _tables(*words)["functions"]
+        assert {row[0]: int(row[3]) for row in rows} == {n: one[2] for n, one in sizes.items()}
+        assert f"--html {page}" in shown.inner_text("#made")
+        axe(shown)
 
 
 def test_a_kernel_against_itself(files: Mapping[str, Path]) -> None:

@@ -20,7 +20,7 @@ def test_a_full_node_of_a_tree_is_no_change(
     plain = profdiff("record", *words, "--vary-state", "0", cwd=tmp_path)
     assert "varied state" not in plain.stderr
     recorded = profdiff("record", *words, cwd=tmp_path)
-    assert "repeats cells that changed in varied state 1: 1 workload\n" in recorded.stderr
+    assert "repeating cells that changed, in varied state 1: 1 workload\n" in recorded.stderr
     runs = {
         workload.name: session.manifest.runs
         for workload, _, session in Suite.open(tmp_path / "syscalls.profdiff").recorded()

@@ -1,6 +1,7 @@
 """Which system calls an op of each cell makes, to the last one: examples/suite/calls.md tells, and
 strace counts."""
 
+import json
 import os
 import platform
 import re
@@ -20,6 +21,8 @@ from support import need_program
 pytestmark = [pytest.mark.build, pytest.mark.nightly]
 
 DOCUMENT = FOLDER / "calls.md"
+# The same for programs, of cells with a whole number of calls.
+TABLE = FOLDER / "calls.json"
 # Marks that strace sees: no other program asks prctl() for these. They leave errno alone.
 HEADER = """
 #define MARK_(number) do { long result_; __asm__ volatile("syscall" : "=a"(result_) \\
@@ -39,7 +42,13 @@ VARYING = {
 # More ops say nothing new, and take longer.
 OPS = 32
 
-Called = Counter[str]
+
+class Called(Counter[str]):
+    """How often each was called; ``failed``: how often each failed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failed = Counter[str]()
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +94,7 @@ def counted(programs: Path, name: str, command: list[str], ops: int) -> Called |
     if "Operation not permitted" in done.stderr:
         pytest.skip(f"root may not do this here: {done.stderr.strip()}")
     assert done.returncode == 0, (name, done.stderr)
-    found: Called = Counter()
+    found = Called()
     inside = False
     for line in trace.read_text().splitlines():
         call = re.match(r"(?:\d+ +)?(\w+)\(", line)
@@ -93,6 +102,7 @@ def counted(programs: Path, name: str, command: list[str], ops: int) -> Called |
             inside = "0x50444901" in line
         elif inside and call:
             found[NAMES.get(call[1], call[1])] += 1
+            found.failed[NAMES.get(call[1], call[1])] += " = -1 " in line
     trace.unlink()
     return found
 
@@ -129,6 +139,23 @@ def rows(workload: dict[str, Any], said: dict[str, str]) -> Iterator[str]:
     raise AssertionError(f"{name}: no one parameter decides: {said}")
 
 
+def entries(workload: str, found: dict[str, Called], ops: int) -> Iterator[tuple[str, Any]]:
+    """The calls of each cell for programs: how often each, and those that fail."""
+    for values, called in found.items():
+        times = {call: round(count / ops) for call, count in sorted(called.items())}
+        is_whole = all(times.values()) and not any((workload, call) in VARYING for call in times)
+        if times and is_whole:
+            failing = [call for call in times if called.failed[call] * 2 > called[call]]
+            cell = f"{workload}/{values}" if values else workload
+            yield cell, {"calls": times, **({"fail": failing} if failing else {})}
+
+
+def table(cells: dict[str, Any], numbers: dict[str, str]) -> str:
+    """The table for programs, a line for each cell."""
+    lines = ",\n".join(f"  {json.dumps(cell)}: {json.dumps(cells[cell])}" for cell in cells)
+    return f'{{\n"numbers": {json.dumps(numbers)},\n"cells": {{\n{lines}\n}}\n}}\n'
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the marks are x86-64's")
 def test_an_op_calls_what_is_told(programs: Path) -> None:
@@ -137,6 +164,8 @@ def test_an_op_calls_what_is_told(programs: Path) -> None:
     document = DOCUMENT.read_text()
     head = document[: document.index("| workload |")]
     made = [f"{head}| workload | cells | system calls of an op |", "|---|---|---|"]
+    known = json.loads(TABLE.read_text())
+    kept: dict[str, Any] = {}
     every = [workload for file in files() for workload in workloads(file)]
 
     def measured(workload: dict[str, Any]) -> dict[str, Called | None]:
@@ -155,9 +184,15 @@ def test_an_op_calls_what_is_told(programs: Path) -> None:
             here = re.findall(rf"(?m)^\| `{re.escape(name)}` \|.*$", document)
             assert here, f"{name} is not there on this machine, and has no row"
             made += here
+            kept |= {
+                cell: one for cell, one in known["cells"].items() if cell.split("/")[0] == name
+            }
             continue
         made += rows(
             workload,
             {values: told(name, one, ops) for values, one in found.items() if one is not None},
         )
+        there = {values: one for values, one in found.items() if one is not None}
+        kept |= dict(entries(name, there, ops))
+    check_golden(TABLE, table(kept, known["numbers"]), "tests/suite/test_suite_calls.py")
     check_golden(DOCUMENT, "\n".join(made) + "\n", "tests/suite/test_suite_calls.py")

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
 
-from profdiff.base.errors import ProfdiffError
+from profdiff.base.errors import InputError, ProfdiffError
 from profdiff.base.outputs import place_of
 from profdiff.collectors.architecture import Architecture
 from profdiff.collectors.kernels.files import KernelFiles
 from profdiff.collectors.kernels.label import name_of
+from profdiff.symbolization.type_layout import is_symbol_file
 
 NO_DEBUG_ELF = "no debug ELF: inlined functions are not visible"
 
@@ -71,6 +72,19 @@ class Spec(ABC):
         """Whether ``locate`` takes no network, and unpacks and builds nothing; None where it takes
         one of them to tell."""
         return True
+
+    def symbol_file(self, label: str) -> Path | None:
+        """The SPEC itself where it is a file that may have symbols or types, else the kernel's
+        debug ELF. Raises what ``locate`` does."""
+        itself = place_of(self.text)
+        return itself if is_symbol_file(itself) else self.locate(label).debug_elf
+
+    def elf(self, label: str) -> Path:
+        """The same. Raises InputError where there is none."""
+        found = self.symbol_file(label)
+        if found is None:
+            raise InputError(f"{self} is not an ELF file and has no debug ELF: give its vmlinux")
+        return found
 
     def state(self) -> str:
         """What is wrong with a registered SPEC, as far as it shows without a network, and without

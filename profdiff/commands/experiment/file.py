@@ -12,18 +12,27 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from profdiff.base.errors import InputError
 from profdiff.commands.command import Command
-from profdiff.commands.suite_file import SuiteEntry, SuiteFile, is_suite, load, located, read
+from profdiff.commands.suite_file import (
+    SuiteEntry,
+    SuiteFile,
+    installed,
+    is_suite,
+    load,
+    located,
+    read,
+)
 
 DEFAULT_FILE = Path("profdiff.toml")
 # Options whose values may begin with a path; LABEL= or nothing stands before it.
-_PATHS = {"kernel", "series", "file", "qemu", "metric-sample", "sysroot", "variant"}
+_PATHS = {"kernel", "series", "file", "qemu", "metric-sample", "sysroot", "variant", "replay"}
 # Options that only the command line has.
 _NO_KEYS = {"experiment", "everything", "yes", "suite", "only", "tags", "shard"}
-# Where a context keeps the suite that its options are of.
-_SUITE = "profdiff.suite"
+# Where a context keeps the suite that its options are of, and the words that it was given.
+_SUITE, _WORDS = "profdiff.suite", "profdiff.words"
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,13 @@ class GivenSuite:
     file: SuiteFile
     arguments: list[str]
     outer: Mapping[str, Any]
+
+    def only(self, name: str) -> list[str]:
+        """Options that choose the cells of one of its workloads."""
+        others = [one.told.name for one in self.file.entries if one.told.name != name]
+        alone = not any(other.startswith(name) for other in others)
+        patterns = [f"{name}*"] if alone else [name, f"{name}[/@]*"]
+        return [word for pattern in patterns for word in ("--only", pattern)]
 
     @staticmethod
     def of(ctx: click.Context) -> "GivenSuite | None":
@@ -62,9 +78,12 @@ class ExperimentCommand(Command):
         commanded = isinstance(command, tuple) and bool(command)
         # What was not given is neither a string nor a tuple, but click's own mark.
         if not isinstance(file, str):
-            by_default = not commanded and not isinstance(suite, str) and DEFAULT_FILE.is_file()
+            others = (suite, given.get("replay"))
+            alone = not commanded and not any(isinstance(one, str) for one in others)
+            by_default = alone and DEFAULT_FILE.is_file()
             file = str(DEFAULT_FILE) if by_default else None
         ctx.default_map = {}
+        ctx.meta[_WORDS] = list(args)
         if file is not None:
             content = read(Path(file))
             if is_suite(content):
@@ -112,6 +131,32 @@ class ExperimentCommand(Command):
             raise InputError(f"workload {entry.told.name}: {error.format_message()}") from error
         return own
 
+    def typed(
+        self, ctx: click.Context, suite: "GivenSuite | None" = None, name: str = ""
+    ) -> list[str]:
+        """The words of a command line that asks for what ``ctx`` asks for, without a file; of
+        the workload ``name`` of a built-in ``suite``, with that."""
+        words = suite.arguments if suite else ctx.meta.get(_WORDS, [])
+        given: Mapping[str, Any] = self.make_parser(ctx).parse_args(list(words))[0]
+        built_in = given.get("suite") if suite and given.get("suite") in installed() else None
+        left_out = _NO_KEYS | ({"output"} if suite else set())
+        options = ["--suite", built_in, *suite.only(name)] if suite and built_in else []
+        command: list[str] = []
+        for parameter in self.params:
+            key = parameter.name or ""
+            source = ctx.get_parameter_source(key)
+            if source is ParameterSource.COMMANDLINE:
+                value = given[key]
+            elif source is ParameterSource.DEFAULT_MAP and not built_in:
+                value = (ctx.default_map or {})[key]
+            else:
+                continue
+            if isinstance(parameter, click.Argument):
+                command = list(value)
+            elif isinstance(parameter, click.Option) and key not in left_out:
+                options += _as_typed(parameter, value)
+        return ["profdiff", ctx.info_name or "", *options, *(["--", *command] if command else [])]
+
     def _parameter(self, file: Path, key: str) -> click.Parameter:
         known: dict[str, click.Parameter] = {}
         for parameter in self.params:
@@ -126,6 +171,15 @@ class ExperimentCommand(Command):
             hint = f": did you mean {near[0]}?" if near else f" (known: {', '.join(sorted(known))})"
             raise InputError(f"{file}: unknown key {key}{hint}")
         return known[name]
+
+
+def _as_typed(option: click.Option, value: Any) -> list[str]:
+    """The words that give an option a value."""
+    spelled = next((name for name in option.opts if name.startswith("--")), option.opts[0])
+    if option.is_flag:
+        return [spelled] if value else list(option.secondary_opts[:1])
+    values = value if option.multiple else [value]
+    return [word for one in values for word in (spelled, str(one))]
 
 
 def _value(file: Path, key: str, value: object, parameter: click.Parameter) -> object:

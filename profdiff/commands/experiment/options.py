@@ -26,10 +26,12 @@ HEADINGS: Headings = {
         *("--kernel", "--ops", "--sweep", "--suite", "--only", "--tag", "--collector", "--output"),
         *("--cpus", "--memory", "--append", "--repeat"),
     ),
-    "What is compared": ("--series", "--arch", "--compilers", "--variant", "--boot"),
+    "What is compared": (
+        *("--series", "--arch", "--compilers", "--variant", "--boot", "--boot-until"),
+    ),
     "The workload": (
-        *("--experiment", "--file", "--no-file", "--sysroot", "--zip", "--difference", "--copies"),
-        *("--timeout", "--metric", "--metric-sample", "--boot-runs"),
+        *("--experiment", "--replay", "--file", "--no-file", "--sysroot", "--zip", "--difference"),
+        *("--copies", "--timeout", "--metric", "--metric-sample", "--boot-runs"),
     ),
     "The guest": ("--cpu", "--qemu", "--restore", "--settle", "--observe"),
     "States and spread": ("--vary-state", "--vary-boots", "--aa", "--seed", "--verify"),
@@ -146,13 +148,13 @@ def _options() -> list[click.Parameter]:
         _option(
             "--sweep",
             "Values of a parameter, substituted for {NAME} in COMMAND and --ops. Several "
-            "parameters are crossed.",
+            "parameters are combined.",
             multiple=True,
             metavar="NAME=VALUE,...",
         ),
         _option(
             "--zip zipped",
-            "Step through all parameters together instead of crossing them.",
+            "Pair the values of all --sweep parameters instead of testing every combination.",
             is_flag=True,
         ),
         _option(
@@ -182,6 +184,12 @@ def _options() -> list[click.Parameter]:
             "this machine. ARCH= limits it to one architecture.",
             multiple=True,
             metavar="[ARCH=]DIR",
+        ),
+        _option(
+            "--replay",
+            "Instead of COMMAND, replay in guests what 'strace -f -y -o FILE PROGRAM' wrote: the "
+            "program's system calls, on files made as it met them. --ops says how often (10).",
+            metavar="FILE",
         ),
         _option(
             "--ops",

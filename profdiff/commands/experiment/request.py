@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 # Where a context keeps the labels of ``RecordOptions.toggled``.
 TOGGLED = "profdiff.toggled"
 
+# By option: what a trace does not have.
+_NOT_REPLAYED = {"command": "COMMAND", "boot": "--boot", "variants": "--variant"}
+_NOT_REPLAYED |= {"sweep": "--sweep", "difference": "--difference", "sysroots": "--sysroot"}
+_REPLAYS = "10"
+
 
 def experiments(options: dict[str, Any]) -> Experiments:
     """From the values of ``experiment_options``. Raises what ``Experiments.of`` raises."""
@@ -30,7 +36,10 @@ def experiments(options: dict[str, Any]) -> Experiments:
     for name, told in (("only", "--only"), ("tags", "--tag")):
         if options[name]:
             raise InputError(f"{told} works only on a suite: add --suite FILE")
-    wanted = asked(options, click.get_current_context())
+    context = click.get_current_context()
+    wanted = asked(options, context)
+    if context.default_map and isinstance(context.command, ExperimentCommand):
+        wanted = replace(wanted, typed=context.command.typed(context))
     # Before anything is built, fetched or booted.
     folder = session_folder(wanted.output, wanted.command)
     if held(folder) not in ("session", "parts"):
@@ -53,7 +62,9 @@ def asked_suite(options: dict[str, Any]) -> AskedSuite | None:
     each = []
     for entry in given.file.entries:
         own = command.context_of(context, given, entry)
-        each.append((entry.told, asked(own.params, own)))
+        wanted = asked(own.params, own)
+        typed = command.typed(own, given, entry.told.name)
+        each.append((entry.told, replace(wanted, typed=typed)))
     return AskedSuite(
         name=given.file.name,
         output=options["output"],
@@ -84,6 +95,12 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
     own = {option.name or "" for option in registry.options()}
     if options["boot"]:
         boots.refuse(options)
+    elif options["boot_until"] is not None:
+        raise InputError("--boot-until says where a recorded boot ends: add --boot")
+    if options["replay"]:
+        for name, told in _NOT_REPLAYED.items():
+            if options[name]:
+                raise InputError(f"--replay and {told}: the trace is the workload: leave one out")
     wanted = RecordOptions(
         kernels=kernels,
         series=series,
@@ -115,6 +132,8 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
         sides=sides,
         toggled=frozenset(context.meta.get(TOGGLED, ())),
     )
+    if options["replay"]:
+        wanted = _of_trace(wanted, Path(options["replay"]))
     return _of_boots(wanted) if options["boot"] else wanted
 
 
@@ -133,4 +152,22 @@ def _of_boots(wanted: RecordOptions) -> RecordOptions:
         verify=wanted.verify or not wanted.order.vary,
         observe=False,
         repeats=False,
+    )
+
+
+def _of_trace(wanted: RecordOptions, trace: Path) -> RecordOptions:
+    """The same, of the calls in ``trace``. Raises InputError."""
+    from profdiff.base.cache import cache_folder
+    from profdiff.collectors.guest.initramfs import guest_resources
+    from profdiff.recording.replay import written
+
+    script, replayed = written(trace, cache_folder("replays"))
+    return replace(
+        wanted,
+        command=[str(guest_resources() / "replay.c"), script.name, "{ops}"],
+        files=[*wanted.files, f"{script}:/work/{script.name}"],
+        no_files=[*wanted.no_files, script.name],
+        output=wanted.output or Path(f"{script.stem}.profdiff"),
+        sweep=replace(wanted.sweep, ops=wanted.sweep.ops or _REPLAYS),
+        replay=replayed,
     )

@@ -212,6 +212,62 @@ def _dice(one: Counter[_What], other: Counter[_What]) -> float:
     return 2 * (one & other).total() / whole if whole else 0.0
 
 
+# How many times as dear a function may be by another name that is near, and by any.
+_DEAR, _AS_DEAR = 1.5, 1.05
+
+
+def other_names(comparison: Comparison, kernel: int) -> dict[int, int]:
+    """The base's function that each of a kernel's own may be by another name, by number: of the
+    same file, called by the same functions, and as dear, or about as dear where the names are near.
+    What could be one of two is none."""
+    totals = comparison.total[:, [0, kernel]]
+    by_file: defaultdict[tuple[str, str], tuple[list[int], list[int]]]
+    by_file = defaultdict(lambda: ([], []))
+    for side in (0, 1):
+        for row in np.flatnonzero((totals[:, side] > 0) & (totals[:, 1 - side] <= 0)).tolist():
+            function = comparison.functions[row]
+            if function.file:
+                by_file[function.object, function.file][side].append(row)
+    costs = totals.max(axis=1).tolist()
+
+    def is_near(old: int, new: int) -> bool:
+        low, high = sorted((costs[old], costs[new]))
+        if high > _DEAR * low:
+            return False
+        names = (comparison.functions[row].name for row in (old, new))
+        return high <= _AS_DEAR * low or Names.of(*names).near
+
+    pairs = [
+        (old, new)
+        for gone, came in by_file.values()
+        for old in gone
+        for new in came
+        if is_near(old, new)
+    ]
+    callers = _callers(comparison, kernel, {row for pair in pairs for row in pair})
+    pairs = [pair for pair in pairs if _alike(*(callers[row] for row in pair))]
+    olds, news = (Counter(pair[side] for pair in pairs) for side in (0, 1))
+    return {new: old for old, new in pairs if olds[old] == news[new] == 1}
+
+
+def _callers(comparison: Comparison, kernel: int, rows: set[int]) -> dict[int, set[int]]:
+    """The functions that call or inline each of some, on the base or on a kernel."""
+    found: dict[int, set[int]] = {row: set() for row in rows}
+    if not rows:
+        return found
+    stacks = comparison.stacks
+    wanted = np.isin(stacks.function, list(rows)) & (stacks.parent >= 0)
+    wanted &= stacks.inclusive(comparison.counts[:, [0, kernel]]).any(axis=1)
+    above = stacks.function[stacks.parent[wanted]].tolist()
+    for row, caller in zip(stacks.function[wanted].tolist(), above, strict=True):
+        found[row].add(caller)
+    return found
+
+
+def _alike(one: set[int], other: set[int]) -> bool:
+    return 2 * len(one & other) >= LEAST * (len(one) + len(other)) > 0
+
+
 # For each kernel, so many functions that executed most: annotate is not to wait for the others.
 _MAX_FUNCTIONS = 150
 

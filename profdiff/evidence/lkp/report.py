@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, islice, pairwise
 from typing import Literal, NamedTuple
 
 from profdiff.base.errors import InputError
@@ -215,6 +215,14 @@ _HASH = re.compile(r"[0-9a-f]{10,40}")
 _URL = re.compile(r"(?:url: )?(https?://[\w./~:@%+-]{5,300})(?: [\w./-]+)?")
 _MACHINE = re.compile(r"(?:on )?test machine: (.{1,200})")
 _SHORTEST = 10
+_PROSE = re.compile(r"[A-Z\"'(a-z][^|:=]*[a-z].*")
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?]) +")
+_CAUSE = re.compile(
+    r"\b(?:because|caused? by|due to(?! commit)|root cause|suspect|guess|culprit|bottleneck|"
+    r"contention|contended|false sharing|alignment|probably)\b",
+    re.I,
+)
+_MAX_PROSE, _MAX_REMARKS = 40, 2
 # Percentages are printed with one digit behind the point.
 _AS_PRINTED = 0.06
 
@@ -238,13 +246,15 @@ class Case:
 @dataclass(frozen=True)
 class Report:
     """``commit``: a hash as long as the mail has it, "" where it reports none; ``tree``: the URL of
-    a repository that has it; ``cases``: at least one, the reported test first."""
+    a repository that has it; ``cases``: at least one, the reported test first; ``remarks``:
+    sentences that name a cause, which no rule uses."""
 
     commit: str
     subject: str
     tree: str
     machine: str
     cases: Sequence[Case]
+    remarks: Sequence[str] = ()
 
     @staticmethod
     def read(subject: str, text: str) -> "Report":
@@ -270,7 +280,21 @@ class Report:
                     not first.is_of(case.table, case.column),
                 )
             )
-        return Report(commit, told, _first(_URL, lines), _first(_MACHINE, lines), cases)
+        where = _first(_URL, lines), _first(_MACHINE, lines)
+        return Report(commit, told, *where, cases, [*islice(_remarks(lines), _MAX_REMARKS)])
+
+
+def _remarks(lines: Sequence[str]) -> Iterator[str]:
+    """What people write about a cause: sentences of prose, which may run over lines."""
+    prose = [line if _PROSE.match(line) else "" for line in lines]
+    for whole, paragraph in groupby(prose, key=bool):
+        if not whole:
+            continue
+        text = " ".join(islice(paragraph, _MAX_PROSE))
+        for sentence in _SENTENCE_ENDS.split(text):
+            if _CAUSE.search(sentence) and not _TOLD.search(sentence):
+                words = " ".join(sentence.split())
+                yield _text(words) + "..." * (len(words) > _LONGEST_TEXT)
 
 
 def _commit(subject: str, lines: Sequence[str], found: Sequence[Table]) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from profdiff.profile.code.kernel_functions import KernelFunctions
 from profdiff.profile.picked_counts import PickedCounts
-from profdiff.sources.source_line import SourceLine
+from profdiff.sources.same_lines import SourceLine
 from profdiff.symbolization._native import disassemble, flows
 from profdiff.symbolization.chains import Chains
 from profdiff.symbolization.kernel_code import Instructions

@@ -101,7 +101,7 @@ class Cluster:
         if seconds > _WAIT_SECONDS:
             raise RunError(
                 f"the cluster has had no worker for {_WAIT_SECONDS:g} s: start some and run the "
-                "same command again, which goes on from here"
+                "same command again, which resumes from here"
             )
 
     def choice(self, waiting: Iterable[KernelFiles]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import re
 import shlex
@@ -23,7 +24,16 @@ from profdiff.base.errors import InputError, MissingError
 from profdiff.base.terminal import last_line
 from profdiff.collectors.kernels.address import Address, parse_address
 from profdiff.collectors.machine.run import connection_message, ssh_command
-from profdiff.recording.cluster.quiet import quiet
+
+
+def quiet() -> None:
+    """Keep Dask from writing to standard error."""
+    import distributed  # noqa: F401  # sets levels when it is loaded
+
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado", "bokeh", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
 
 if TYPE_CHECKING:
     from distributed import Client

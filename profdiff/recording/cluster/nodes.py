@@ -89,7 +89,7 @@ class Nodes:
             address = getattr(self.client.scheduler, "address", "no address")
             raise RunError(
                 f"the scheduler does not answer any more ({address}): start it and run the same "
-                "command again, which goes on from here"
+                "command again, which resumes from here"
             )
 
     def spawn(self, work: Coroutine[Any, Any, _T]) -> concurrent.futures.Future[_T]:

@@ -32,7 +32,7 @@ async def _serve(told: dict[str, Any]) -> None:
     from distributed.security import Security
 
     from profdiff.base.temporary import temporary_folder
-    from profdiff.recording.cluster.quiet import quiet
+    from profdiff.recording.cluster.connection import quiet
 
     quiet()
     host, scheduler = told["host"], told["scheduler"]

@@ -114,7 +114,7 @@ def head(figures: Figures, width: int) -> list[Styled]:
 def notes(annotation: Annotation) -> list[str]:
     """What a reader must know, and on which kernels there is nothing to show."""
     own = [
-        f"{label} executed nothing of it"
+        f"not executed on {label}"
         for label in annotation.labels
         if not annotation.self[label] and not _executed(annotation, label)
     ]

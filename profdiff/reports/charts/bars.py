@@ -25,8 +25,8 @@ from profdiff.topics.functions import marks
 from profdiff.topics.functions.measure import functions, select
 from profdiff.topics.functions.selection import Selection
 from profdiff.views.results import recording
+from profdiff.views.results.recording import command_line
 from profdiff.views.results.result import ABSENT, Median, Pair, delta
-from profdiff.views.shown_command import command_line
 
 # Okabe and Ito's palette, which colour-blind people tell apart; the hatch tells in black and white.
 LESS, MORE, KERNEL, USER, REST = "#0072B2", "#D55E00", "#56B4E9", "#E69F00", "#BBBBBB"

@@ -37,8 +37,8 @@ from profdiff.reports.charts.layout import (
 from profdiff.session import points
 from profdiff.views.results import recording
 from profdiff.views.results.experiment import is_shown
+from profdiff.views.results.recording import command_line
 from profdiff.views.results.result import delta, judged, number
-from profdiff.views.shown_command import command_line
 
 BASE, NEITHER = "#000000", "#7A7A7A"
 _MARKERS = {BASE: "o", LESS: "<", MORE: ">", NEITHER: "D"}

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from graphlib import TopologicalSorter
 from html import escape
@@ -11,12 +12,15 @@ from posixpath import normpath
 
 import msgspec
 
+from profdiff import __version__
+from profdiff.base import program
 from profdiff.evidence.findings import Findings
 from profdiff.reports import charts, documents
 from profdiff.reports.page import accesses, points, sharing
 from profdiff.reports.page.code import page_code
 from profdiff.reports.page.element import packed
-from profdiff.reports.page.records import Chart, Page, page_of
+from profdiff.reports.page.records import Chart, Page, TablesPage, page_of
+from profdiff.shapes.table import Section
 from profdiff.views.blame import Blame
 from profdiff.views.record import Record
 
@@ -48,7 +52,7 @@ def _svg_with_scheme(svg: str) -> str:
 # The one form in which a page's module imports another one.
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(\.\.?/[\w/]+)\.js";\n', re.M)
 # The module that starts each page.
-_ENTRIES = {name: f"{name}/{name}" for name in ("report", "suite", "atlas")}
+_ENTRIES = {name: f"{name}/{name}" for name in ("report", "suite", "atlas", "tables")}
 # What all pages look like, and what some have besides.
 _STYLES = (
     "page/scheme.css",
@@ -93,6 +97,13 @@ def page(made: Page, code: str) -> str:
     return alone("report", made, ["report/report.html"], code)
 
 
+def tables_page(section: Section, heading: str) -> bytes:
+    """The page of tables that belong to no recording, or that a command alone shows."""
+    command = shlex.join(program.called())
+    made = TablesPage(heading=heading, command=command, profdiff=__version__, sections=[section])
+    return alone("tables", made, ["tables/tables.html"], "").encode(errors="backslashreplace")
+
+
 def alone(entry: str, data: Record, body: Sequence[str], code: str) -> str:
     """A page that holds its styles and the modules that ``entry`` needs, and loads nothing. What
     comes from a recording is in ``data`` and ``code``: compressed JSON in base64, which has no
@@ -110,7 +121,7 @@ def alone(entry: str, data: Record, body: Sequence[str], code: str) -> str:
             "POLICY": policy,
             "STYLE": f"<style>{style}</style>",
             "BODY": "".join(map(template, body)),
-            "WITHOUT": "This report needs JavaScript; profdiff report prints it as text.",
+            "WITHOUT": "This page needs JavaScript; profdiff prints the same as text.",
             "DATA": packed(documents.encode(data)),
             "CODE": code,
             "SCRIPT": f'<script type="module">{script}</script>',

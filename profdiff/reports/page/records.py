@@ -7,6 +7,7 @@ from msgspec import Meta, field, structs, to_builtins
 
 from profdiff.profile.data.guard import Cause
 from profdiff.reports.page.sharing_records import EmbeddedSharing, PageSharing
+from profdiff.shapes.table import Section
 from profdiff.views.atlas import Atlas
 from profdiff.views.blame import Blame
 from profdiff.views.document import Document, Stacks
@@ -301,7 +302,18 @@ class AtlasPage(Record, frozen=True):
     json: str
 
 
+class TablesPage(Record, frozen=True):
+    """Tables of a command that shows no report. ``command``: as it was typed, "" where a program
+    imports profdiff."""
+
+    heading: str
+    command: str
+    profdiff: str
+    sections: list[Section]
+
+
 # What an element of a page can hold.
 HELD: tuple[type[Record], ...] = (
-    Page, FunctionCode, PageAccesses, PageSharing, SuitePage, PackedCell, PackedFunctions, AtlasPage
+    Page, FunctionCode, PageAccesses, PageSharing, SuitePage, PackedCell, PackedFunctions,
+    AtlasPage, TablesPage
 )  # fmt: skip

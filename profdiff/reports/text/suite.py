@@ -319,7 +319,7 @@ def _rest(document: SuiteDocument, found: Rows, top: int) -> list[str]:
         told.append(f"{found.other:,} {what} by less than {least}")
     if found.unsure:
         what = "cell may" if found.unsure == 1 else "cells may"
-        told.append(f"{found.unsure:,} {what} have changed: nobody can tell (unsure)")
+        told.append(f"{found.unsure:,} {what} have changed (unsure)")
     return told
 
 

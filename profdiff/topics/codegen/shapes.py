@@ -4,6 +4,8 @@ instructions of one side by side. ``docs/codegen.md`` explains it."""
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from profdiff.base import units
 from profdiff.profile.code.file_code import FileFunction, Loop
 from profdiff.shapes.table import (
@@ -16,6 +18,7 @@ from profdiff.shapes.table import (
     of_kernel,
     of_row,
     tabulate,
+    with_sum,
 )
 from profdiff.topics.codegen.measure import CompiledFunction, HotLoop, Sameness, sameness
 from profdiff.topics.sentences import more_rows
@@ -117,6 +120,35 @@ def of_object(name: str, functions: Mapping[str, Mapping[str, FileFunction]]) ->
     return Section(
         name="codegen", title="Codegen", sentences=sentences, tables=[table], notes=[_MEANS]
     )
+
+
+def unlike(functions: Mapping[str, Mapping[str, FileFunction]]) -> Table:
+    """Which functions are not identical to the base's, as counts, for conditions."""
+    labels = list(next(iter(functions.values()))) if functions else []
+    found = [
+        _Figure(name, [0, *(one != "identical" for one in _samenesses(sides))])
+        for name, sides in functions.items()
+    ]
+    return with_sum(
+        tabulate(
+            [
+                *by_figure(labels, "unlike", lambda row, k: int(row.values[labels.index(k)])),
+                of_row("function", "name", lambda row: row.name),
+            ],
+            found,
+            name="unlike",
+            title="functions that are not identical",
+            kernels=labels,
+            ops=None,
+        )
+    )
+
+
+def judged(section: Section, unlike: Table) -> Section:
+    """What conditions can name. All functions have a sum, figures of several kinds have none."""
+    tables = {table.name: table for table in section.tables}
+    some = [with_sum(tables[name]) for name in ("functions", "inlined") if name in tables]
+    return replace(section, tables=[*filter(None, [tables.get("figures")]), *some, unlike])
 
 
 class _Row(NamedTuple):

@@ -64,8 +64,8 @@ _OUTSIDE = (
 )
 _COPIES = "inlined copies of the event's functions are not known"
 _MIXED = (
-    "What ran outside the workload is not told apart (no call tree, or no kallsyms): it is in "
-    "these numbers."
+    "These numbers include what ran outside the workload: without a call tree and kallsyms, it "
+    "cannot be told apart."
 )
 
 

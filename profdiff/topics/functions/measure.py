@@ -26,8 +26,8 @@ class Function(_Record, frozen=True):
     """``line``: where it is declared, 0 if unknown. ``namesakes``: whether another function has its
     name and object. ``symbols``: the symbols that were folded into it. ``self`` and ``total``: its
     counts without and with what it calls or inlines; ``samples``: from how many samples ``self`` is
-    known, None for exact counts. ``marks``: what samples tell, by the labels of kernels of which
-    they do."""
+    known, None for exact counts. ``marks``: what samples tell, or
+    what it may be called on the base, by the labels of kernels of which they do."""
 
     name: str
     object: str

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from profdiff.base import units
+from profdiff.evidence.blame.renamed import other_names
 from profdiff.evidence.outside_workload import of_comparison
 from profdiff.profile.comparison import Comparison, Side
 from profdiff.shapes.table import (
@@ -34,6 +35,7 @@ def exact(comparison: Comparison, rows: Rows) -> Table:
     base, *others = comparison.labels
     lines = measure.lines(comparison, rows)
     columns = [_count(base)]
+    names = other_names(comparison, 1) if len(others) == 1 else {}
     for other in others:
         columns.append(_count(other))
         columns += [_differs(base, other, "change", spare=1)] if len(others) > 1 else []
@@ -58,12 +60,32 @@ def exact(comparison: Comparison, rows: Rows) -> Table:
             _differs(base, other, "change", spare=1),
             of_kernel(other, "share", "share", share, title="share", spare=2),
             _differs(base, other, "delta", "total delta", 3, cell=total),
+            *_renamed(comparison, 1, names),
         ]
     outside = ran_outside(comparison, rows.side)
     tail = [Line(what="outside", title=OUTSIDE, self=outside, total=outside)] if outside else []
     remark = one_boot(comparison)
-    about = {"title": comparison.metric.title, "kernels": comparison.labels, "remark": remark}
+    about: dict[str, Any] = {"title": comparison.metric.title, "kernels": comparison.labels}
+    about["remark"] = remark
+    functions, shown = comparison.functions, set(rows.shown.tolist())
+    pairs = [f"{functions[o].name} to {functions[n].name}" for n, o in names.items() if n in shown]
+    if pairs:
+        why = "of one file, with the same callers, about as dear"
+        told = f"renamed, as far as can be told: {units.few(pairs, 5)} ({why})"
+        about["legend"] = [Note(text=told)]
     return _table(columns, [*lines, *tail], ops=comparison.ops, **about)
+
+
+def _renamed(comparison: Comparison, kernel: int, names: Mapping[int, int]) -> list[Cells]:
+    """A column with the other name of functions that a kernel and the base call otherwise;
+    ``names``: the base's by the kernel's."""
+    known = {**names, **{old: new for new, old in names.items()}}
+
+    def other(line: Line, _: str) -> Cell:
+        number = known.get(line.numbers[0]) if line.what == "function" else None
+        return None if number is None else comparison.functions[number].name
+
+    return [of_kernel(comparison.labels[kernel], "renamed", "bound", other)] if known else []
 
 
 def one_boot(comparison: Comparison) -> str:
@@ -130,6 +152,7 @@ def changed(comparison: Comparison, kernel: int, top: int) -> Table:
     columns = [_count(label, "count" if exact else "detail") for label in pair]
     columns += [] if exact else [_share(label, whole, label) for label in pair]
     columns += [_differs(base, other, "delta", spare=1), _differs(base, other, "change", spare=2)]
+    columns += _renamed(comparison, kernel, other_names(comparison, kernel))
     return _table(columns, [*lines, whole], title="", kernels=list(pair), ops=comparison.ops)
 
 

@@ -6,7 +6,9 @@ initcalls, whose symbols are in kallsyms, tells their levels.
 """
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.recorded import CallTree
+from profdiff.evidence.blame.renamed import LEAST, Names
 from profdiff.profile.kept_chains import chains_of
 from profdiff.profile.runs import recorded
 from profdiff.session.manifest import Run
@@ -39,6 +42,7 @@ _AROUND, THREADS, OTHERS, OUTSIDE = (
     "others",
     "interrupts, idle",
 )
+_PROGRAMS = "programs"
 # By phase, the functions whose instructions it has, with all that they call, in mainline's init/,
 # mm/ and arch/x86/ from 6.1 to 7.3.
 PHASES = {
@@ -74,6 +78,9 @@ PHASES = {
     ),
     "init is executed": ("run_init_process", "kernel_execve"),
     THREADS: ("kthread",),
+    # Where the window goes on behind init's first instruction.
+    _PROGRAMS: (),
+    "programs: system calls": ("do_syscall_64",),
     OTHERS: (),
     OUTSIDE: (),
 }
@@ -128,15 +135,56 @@ def booted(session: Session, run: Run) -> Booted:
     if not table:
         raise InputError(f"{run.kernel}: its kallsyms lists no initcalls (CONFIG_KALLSYMS_ALL)")
     chains = chains_of(session, run, found.places)
-    result = of_tree(found.calls, chains, table, int(found.beside.count.sum()))
+    outside = int(found.beside.count.sum())
+    result = of_tree(found.calls, chains, table, outside, ~found.places.in_kernel)
     if not result.initcalls:
         raise InputError(f"{run.kernel}: {_CALLER}() was not seen to call initcalls of its table")
     return result
 
 
-def of_tree(calls: CallTree, chains: Chains, table: Sequence[Initcall], outside: int) -> Booted:
+def renamed(base: Booted, other: Booted) -> dict[Initcall, Initcall]:
+    """The base's initcall that each of another kernel's own is, by the latter: one of its name, in
+    another file or on another level; or one of its level with a near name that executed the same
+    functions. What could be one of two is none."""
+    found = dict[Initcall, Initcall]()
+    for is_same in (lambda old, new: old.name == new.name, partial(_alike, base, other)):
+        gone = base.initcalls.keys() - other.initcalls.keys() - {*found.values()}
+        came = other.initcalls.keys() - base.initcalls.keys() - found.keys()
+        pairs = [(old, new) for old in gone for new in came if is_same(old, new)]
+        olds, news = (Counter(pair[side] for pair in pairs) for side in (0, 1))
+        found |= {new: old for old, new in pairs if olds[old] == news[new] == 1}
+    return found
+
+
+def _alike(base: Booted, other: Booted, old: Initcall, new: Initcall) -> bool:
+    if old.level != new.level or not Names.of(old.name, new.name).near:
+        return False
+    before, after = (
+        {"" if name == own.name else name for one, name in boot.functions if one == own}
+        for boot, own in ((base, old), (other, new))
+    )
+    return 2 * len(before & after) >= LEAST * (len(before) + len(after)) > 0
+
+
+def as_base(booted: Booted, names: Mapping[Initcall, Initcall]) -> Booted:
+    """What a kernel booted, with initcalls as ``names`` has them."""
+    return Booted(
+        {names.get(one, one): count for one, count in booted.initcalls.items()},
+        {(names.get(one, one), name): n for (one, name), n in booted.functions.items()},
+        booted.phases,
+    )
+
+
+def of_tree(
+    calls: CallTree,
+    chains: Chains,
+    table: Sequence[Initcall],
+    outside: int,
+    of_programs: NDArray[np.bool_],
+) -> Booted:
     """``calls``: the boot's own, at the places of ``chains``; ``table``: the kernel's initcalls;
-    ``outside``: what interrupts and idling executed."""
+    ``outside``: what interrupts and idling executed; ``of_programs``: bool[N], which places are
+    user space's."""
     tree = _Tree(calls, chains)
     of_node = _called(tree, table)
     of_row = tree.nearest(of_node)[calls.node]
@@ -153,7 +201,7 @@ def of_tree(calls: CallTree, chains: Chains, table: Sequence[Initcall], outside:
         name = chains.strings[key % len(chains.strings)]
         initcalls[initcall] = initcalls.get(initcall, 0) + count
         functions[initcall, name] = functions.get((initcall, name), 0) + count
-    phases = dict(zip(_NAMES, _by_phase(tree, table, of_node).tolist(), strict=True))
+    phases = dict(zip(_NAMES, _by_phase(tree, table, of_node, of_programs).tolist(), strict=True))
     phases[OUTSIDE] = outside
     return Booted(initcalls, functions, phases)
 
@@ -197,7 +245,10 @@ def _called(tree: _Tree, table: Sequence[Initcall]) -> NDArray[np.int64]:
 
 
 def _by_phase(
-    tree: _Tree, table: Sequence[Initcall], of_node: NDArray[np.int64]
+    tree: _Tree,
+    table: Sequence[Initcall],
+    of_node: NDArray[np.int64],
+    of_programs: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
     """int64[P]: the instructions of each phase."""
     calls, of_place = tree.calls, np.append(_phases_of(tree.chains), -1)
@@ -208,6 +259,7 @@ def _by_phase(
     known[0] = _NAMES.index(OTHERS)
     found = tree.nearest(known)[calls.node]
     found = np.where(of_place[calls.place] >= 0, of_place[calls.place], found)
+    found[of_programs[calls.place]] = _NAMES.index(_PROGRAMS)
     total = np.zeros(len(_NAMES), np.int64)
     np.add.at(total, found, calls.count)
     return total

@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from profdiff.base import units
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.outside_workload import ONE_TICK
 from profdiff.evidence.statistics.rule import Verdict
 from profdiff.profile.cell import exact_collector
+from profdiff.profile.seat import may_be_renamed
 from profdiff.session.session import Session
 from profdiff.shapes.table import (
     Cells,
@@ -20,7 +23,14 @@ from profdiff.shapes.table import (
     of_row,
     tabulate,
 )
-from profdiff.topics.initcalls.measure import PHASES, Booted, Initcall, booted
+from profdiff.topics.initcalls.measure import (
+    PHASES,
+    Booted,
+    Initcall,
+    as_base,
+    booted,
+    renamed,
+)
 from profdiff.topics.sentences import changed, more_rows, told_kernels
 
 # The most rows that readers see.
@@ -38,25 +48,47 @@ _INITCALLS = (
 
 
 class _Boots(NamedTuple):
-    """Every boot of a kernel; ``picked`` stands for all, the one with the median total."""
+    """Every boot of a kernel; ``picked`` stands for all, the one with the median total. Initcalls
+    that were renamed are the base's; ``own``: the names of those here."""
 
     every: Sequence[Booted]
     picked: Booted
+    own: Mapping[Initcall, str]
 
     @staticmethod
-    def of(every: Sequence[Booted]) -> "_Boots":
+    def of(every: Sequence[Booted], base: "_Boots | None") -> "_Boots":
         ordered = sorted(every, key=lambda one: one.total)
-        return _Boots(every, ordered[(len(ordered) - 1) // 2])
+        median = (len(ordered) - 1) // 2
+        names = renamed(base.picked, ordered[median]) if base else {}
+        known = [as_base(one, names) for one in ordered]
+        own = {names.get(one, one): one.name for one in ordered[median].initcalls}
+        return _Boots(known, known[median], own)
 
 
 class _Row(NamedTuple):
     """``counts``: by kernel, in each boot; empty where the kernel lacks it. ``picked``: of the boot
-    that is shown."""
+    that is shown. ``names``: by kernel that has it."""
 
     initcall: Initcall
     counts: Mapping[str, Sequence[int]]
     picked: Mapping[str, int]
     mostly: Mapping[str, str]
+    names: Mapping[str, str] = {}
+
+    @property
+    def name(self) -> str:
+        """The newest, which a reader is likeliest to look for."""
+        return [self.initcall.name, *self.names.values()][-1]
+
+    @property
+    def was(self) -> str:
+        """What it was called before, "" if nothing else."""
+        return "" if self.name == self.initcall.name else self.initcall.name
+
+    def only(self, base: str, label: str) -> str | None:
+        """Which of two kernels alone has it, None for both."""
+        there = [one for one in (base, label) if self.counts[one]]
+        return there[0] if len(there) == 1 else None
 
     def difference(self, base: str, label: str) -> Difference:
         first, other = self.counts[base] or [0], self.counts[label] or [0]
@@ -96,11 +128,12 @@ def section(findings: Findings) -> Section:
 def _boots(session: Session) -> dict[str, _Boots]:
     collector = exact_collector(session) or ""
     runs = {k.label: session.finished(k.label, collector) for k in session.compared}
-    return {
-        label: _Boots.of([booted(session, run) for run in finished])
-        for label, finished in runs.items()
-        if finished
-    }
+    found = dict[str, _Boots]()
+    for label, finished in runs.items():
+        if finished:
+            base = next(iter(found.values()), None)
+            found[label] = _Boots.of([booted(session, run) for run in finished], base)
+    return found
 
 
 def _phases(boots: Mapping[str, _Boots]) -> list[_Row]:
@@ -130,6 +163,7 @@ def _initcalls(boots: Mapping[str, _Boots]) -> list[_Row]:
             },
             {label: one.picked.initcalls.get(name, 0) for label, one in boots.items()},
             {label: _mostly(name, boots[base].picked, boots[label].picked) for label in others},
+            {label: one.own[name] for label, one in boots.items() if name in one.own},
         )
         for name in names
     ]
@@ -142,15 +176,20 @@ def _initcalls(boots: Mapping[str, _Boots]) -> list[_Row]:
 
 
 def _mostly(initcall: Initcall, base: Booted, other: Booted) -> str:
-    """The function whose own instructions changed most in an initcall; "" if none did."""
-    deltas = {
-        name: other.functions.get((initcall, name), 0) - base.functions.get((initcall, name), 0)
+    """The function whose own instructions changed most in an initcall, not by another name; "" if
+    none did."""
+    names = {name: 0 for boot in (base, other) for one, name in boot.functions if one == initcall}
+    before, after = (
+        np.array([boot.functions.get((initcall, name), 0) for name in names], np.int64)
         for boot in (base, other)
-        for one, name in boot.functions
-        if one == initcall
-    }
-    name = max(deltas, key=lambda one: abs(deltas[one]), default="")
-    return f"{name} {units.delta(deltas[name])}" if name and deltas[name] else ""
+    )
+    deltas = np.where(may_be_renamed(before, after), 0, after - before)
+    most = int(np.abs(deltas).argmax()) if len(deltas) else 0
+    return f"{[*names][most]} {units.delta(int(deltas[most]))}" if deltas.any() else ""
+
+
+def _was(row: _Row) -> str:
+    return row.was
 
 
 def _mostly_of(row: _Row, label: str) -> str:
@@ -165,7 +204,7 @@ def _table(labels: list[str], name: str, title: str, rows: list[_Row]) -> Table:
             lambda row, label: row.picked[label],
             lambda row, label: row.difference(labels[0], label),
         ),
-        of_row("initcall" if of_initcalls else "phase", "name", lambda row: row.initcall.name),
+        of_row("initcall" if of_initcalls else "phase", "name", lambda row: row.name),
     ]
     hidden = [] if not of_initcalls else rows[MAX_ROWS:]
     notes = [_PHASES]
@@ -173,6 +212,11 @@ def _table(labels: list[str], name: str, title: str, rows: list[_Row]) -> Table:
         # With more kernels, lines have no room for more names.
         seen: Kind = "name" if len(labels) == 2 else "detail"
         columns += [
+            of_row("was", "name" if any(row.was for row in rows) else "detail", _was, spare=3),
+            *(
+                of_kernel(k, "only", "bound", lambda row, k: row.only(labels[0], k))
+                for k in labels[1:]
+            ),
             of_row("level", "name", lambda row: row.initcall.level, spare=2),
             *(
                 of_kernel(label, "mostly", seen, _mostly_of, title="mostly", spare=1)
@@ -218,14 +262,22 @@ def _sentences(
     base, told = labels[0], []
     for label in (labels[kernel] for kernel in told_kernels(labels)):
         for what, rows in (("phase", phases), ("initcall", initcalls)):
-            sure = [row for row in rows if row.difference(base, label).verdict.is_sure]
+            both = [row for row in rows if not row.only(base, label)]
+            sure = [row for row in both if row.difference(base, label).verdict.is_sure]
             most = max(sure, key=lambda row: abs(row.difference(base, label).delta), default=None)
             if most is None or most.picked[label] == most.picked[base]:
                 continue
             ends = float(most.picked[base]), float(most.picked[label])
-            name = most.initcall.name
-            sentence = changed(label, base, f"instructions in {name}", ends, None)
+            sentence = changed(label, base, f"instructions in {most.name}", ends, None)
             told.append(f"The {what} that changed most: {sentence}.")
+        for here, there in ((label, base), (base, label)):
+            alone = [row for row in initcalls if row.only(base, label) == here]
+            if alone:
+                count = sum(row.picked[here] for row in alone)
+                told.append(
+                    f"{here} has {units.counted(len(alone), 'initcall')} that {there} lacks, of "
+                    f"{count:,} instructions: {units.few([row.name for row in alone], 3)}."
+                )
     return told
 
 
@@ -234,7 +286,7 @@ def _repeated(boots: Mapping[str, _Boots], initcalls: Sequence[_Row]) -> list[st
     several = [label for label, one in boots.items() if len(one.every) > 1]
     if not several:
         return ["Each kernel booted once."]
-    vary = [row.initcall.name for row in initcalls if row.varies]
+    vary = [row.name for row in initcalls if row.varies]
     counted = min(len(boots[label].every) for label in several)
     if not vary:
         return [f"Every initcall executed as many instructions in each of {counted} boots."]

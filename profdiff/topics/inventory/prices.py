@@ -243,7 +243,7 @@ class PricedInventory:
             yield f"The prices are of {measured}, the kernels of {_architecture(self.inventory)}."
             return
         if not self.rows:
-            yield "Nothing that changed for certain has a price."
+            yield "No certain change has a price."
         yield ALONE
         yield f"Prices: {self.prices.title}, {units.printable(self.prices.created)}."
         if self._is_open:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 
 from profdiff.base import units
+from profdiff.evidence.cell_functions import CellFunction
 from profdiff.evidence.iterations import COUNTED
 from profdiff.evidence.suite import SuiteResults
 from profdiff.shapes.table import Section, of_row, tabulate
@@ -21,7 +22,7 @@ def section(results: SuiteResults) -> Section:
         [
             of_row("option", "name", lambda row: row.option),
             of_row("cell", "name", lambda row: row.cell),
-            of_row("base", "number", lambda row: row.base),
+            of_row("base", "number", lambda row: row.base, spare=1),
             of_row("value", "number", lambda row: row.value, title="with it", spare=2),
             of_row("delta", "number", lambda row: row.change.delta, shows=["delta"]),
             of_row("change", "word", lambda row: units.change(row.base, row.value)),
@@ -29,8 +30,11 @@ def section(results: SuiteResults) -> Section:
             *([iterated] if any(map(_iterated, found.cells)) else []),
             of_row("op", "name", lambda row: row.op, spare=3),
             of_row("verdict", "word", lambda row: str(row.change.verdict), spare=3),
-            of_row("mostly", "name", lambda row: next(iter(_functions(row)), "")),
-            of_row("then", "name", lambda row: ", ".join(_functions(row)[1:]), spare=4),
+            of_row("mostly", "name", lambda row: next(map(_name, row.functions), "")),
+            of_row("own", "number", _own, title="by its own", shows=["delta"], spare=2),
+            of_row(
+                "then", "name", lambda row: ", ".join(map(_told_of, row.functions[1:])), spare=4
+            ),
         ],
         found.cells,
         name="option-cells",
@@ -57,7 +61,7 @@ def section(results: SuiteResults) -> Section:
     )
     told = [line for one in found.options for line in _told(one)]
     named = (
-        "mostly, then: the functions that make most of a change, by their own counts; "
+        "mostly, then: the functions that make most of a change by their own counts; "
         f"each rep: the change {COUNTED}"
     )
     return Section(
@@ -81,11 +85,16 @@ def _relative(row: CellCost) -> float | None:
     return relative if math.isfinite(relative) else None
 
 
-def _functions(row: CellCost) -> list[str]:
-    return [
-        f"{one.function.name or one.function.reason} {units.delta(one.delta, per_op=True)}"
-        for one in row.functions
-    ]
+def _name(one: CellFunction) -> str:
+    return one.function.name or one.function.reason
+
+
+def _own(row: CellCost) -> float | None:
+    return next((one.delta for one in row.functions), None)
+
+
+def _told_of(one: CellFunction) -> str:
+    return f"{_name(one)} {units.delta(one.delta, per_op=True)}"
 
 
 def _told(option: OptionCost) -> Iterator[str]:

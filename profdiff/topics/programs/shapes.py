@@ -59,7 +59,7 @@ def _programs(findings: Findings) -> Programs:
     if not any(kernel.variant.program for kernel in findings.manifest.compared):
         raise InputError("the session compares no programs: record with --variant")
     if findings.exact is None:
-        raise InputError("programs are told by exact counts: record with --collector exact")
+        raise InputError("programs are compared by exact counts: record with --collector exact")
     return Programs(findings.exact, findings.session)
 
 

@@ -2,12 +2,9 @@
 and types. ``docs/size.md`` explains it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
-
-from msgspec.structs import replace
 
 from profdiff.base import units
-from profdiff.shapes.table import Cell, Section, Table, by_figure, of_row, tabulate
+from profdiff.shapes.table import Section, Table, by_figure, of_row, tabulate, with_sum
 from profdiff.topics.sentences import more_rows
 from profdiff.topics.size.measure import KernelSizes, Row, changed_inlining, rows
 
@@ -55,7 +52,7 @@ def section(kernels: Mapping[str, KernelSizes], *, whole: bool = False) -> Secti
         shown = list(sizes) if whole else differing
         tables.append(_table(labels, "types", ["type"], shown, [note]))
     if whole:
-        tables = [_with_sum(table) for table in tables]
+        tables = [with_sum(table) for table in tables]
     told = [line for label, kernel in kernels.items() for line in _missing(label, kernel)]
     return Section(name="size", title="Size", sentences=told, tables=tables)
 
@@ -78,15 +75,6 @@ def _table(
         by_kernel=False,
         notes=[*more_rows(len(found) - MAX_ROWS), *notes],
     )
-
-
-def _with_sum(table: Table) -> Table:
-    """With the sum of its rows."""
-    sums: list[Cell] = [
-        "all" if column.kind == "name" else sum(cast("int", row[at]) for row in table.all_rows)
-        for at, column in enumerate(table.columns)
-    ]
-    return replace(table, sums=[sums])
 
 
 def _name(at: int) -> Callable[[Row], str]:

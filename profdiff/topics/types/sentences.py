@@ -9,9 +9,9 @@ from profdiff.topics.sentences import told_kernels
 from profdiff.topics.types.measure import Accesses, access, added, difference, largest_part
 
 _GROUPS: Mapping[Group, str] = {
-    "data": "of data",
-    "stack": "of the stack",
-    "unresolved": "of what is not known",
+    "data": "to data",
+    "stack": "on the stack",
+    "unresolved": "unresolved",
 }
 IS_UNSURE = (
     "?: accesses that are not resolved, or may be of other data, could explain the difference; "
@@ -51,7 +51,7 @@ def changed_most(accesses: Accesses, kernel: int, ops: int | None) -> str:
     found = [(row, difference(row, kernel)) for row in accesses.rows["data"]]
     sure = [(row, own) for row, own in found if own.verdict.is_sure and own.delta]
     if not sure:
-        return f"{label}: no difference to {base} is certain in the data of the kernel."
+        return f"{label}: no certain difference from {base} in the kernel's accesses to data."
     row, change = max(sure, key=lambda one: abs(one[1].delta))
     part = largest_part(row, kernel)
     where = ""

@@ -93,7 +93,7 @@ class _Tables:
         unresolved = [(order[row.reason], row) for row in rows["unresolved"]]
         return [
             self._accessed("data", heading, remark=remark),
-            self._accessed("stack", "loads and stores of the stack"),
+            self._accessed("stack", "loads and stores on the stack"),
             self._unresolved(reasons),
             self._functions("data", list(enumerate(rows["data"]))),
             self._functions("stack", list(enumerate(rows["stack"]))),
@@ -174,7 +174,7 @@ class _Tables:
                 of_row("reason", "detail", lambda row: row.reason),
             ],
             name="types-unresolved",
-            title="loads and stores of what is not known",
+            title="unresolved loads and stores",
             rows=reasons,
             sums=[_Sum("all unresolved", unresolved), _Sum("all loads and stores", whole)],
             **self._about,

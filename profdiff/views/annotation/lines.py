@@ -53,7 +53,7 @@ def notes_of(
     notes = []
     for label, code, one in zip(labels, known, sides, strict=True):
         if not one.code.count.any():
-            notes.append(f"{label} executed nothing of it")
+            notes.append(f"not executed on {label}")
         if code.part is None and in_kernel:
             notes.append(f"{label}: only code that executed is shown ({code.missing})")
     notes += [f"perhaps renamed: the code of {title} is like it" for title in renamed]

@@ -98,10 +98,10 @@ class Annotations:
         places = set[Place]().union(*(kernel.places(row) for kernel in kernels))
         if not places and any(kernel.places(row) for kernel in self.kernels):
             told = " and ".join(self._comparison.labels[number] for number in chosen)
-            raise InputError(f"{title}: {told} executed nothing of it")
+            raise InputError(f"{title}: not executed on {told}")
         if not places:
             raise InputError(
-                f"{title} has no instructions of its own: what it calls or inlines has"
+                f"{title} has no instructions of its own: those are in what it calls or inlines"
             )
         wanted = _at(places, inlined_at, title)
         code = [kernel.code(row, wanted) for kernel in kernels]

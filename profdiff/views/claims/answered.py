@@ -32,9 +32,9 @@ def same_instructions_sentences(findings: Findings) -> list[str]:
     """One for each such kernel, at the setting."""
     base = findings.results.labels[0]
     return [
-        f"{one.label} executes the instructions of {base}, and of each class as many, but "
-        f"{units.printable(one.time.metric.name)} changes by {result.delta(one.change)}: same "
-        "instructions: layout of code or data (profdiff report --layout)."
+        f"{one.label} executes the same instructions as {base}, but "
+        f"{units.printable(one.time.metric.name)} changes by {result.delta(one.change)}: look at "
+        "the layout of code and data (profdiff report --layout)."
         for one in same_instructions(findings)
     ]
 
@@ -118,8 +118,7 @@ def _told(findings: Findings, comparison: Comparison, answer: Answer) -> str:
         case Verdict.DEPENDS:
             return f"In {result.state(one)}, {told}"
         case Verdict.UNSURE if change.medians[0] != change.medians[1]:
-            why = f" ({change.reason})" if change.counted else ""
-            return f"It is not certain that {told.removesuffix('.')}{why}."
+            return f"{told.removesuffix('.')}{result.doubt(change)}."
     return f"In {result.state(one)}, {told}" if one.state else told
 
 
@@ -147,6 +146,5 @@ def _estimated(findings: Findings, one: Result, change: Estimate, answer: Answer
     sure = units.percent(findings.results.rule.confidence, "g")
     told += f"; medians of {boots} boots, {change.verdict}"
     told += f", {sure} interval{interval}" if interval else ""
-    where = answer.where("that")
-    stands = f". In the boot that stands for each kernel, {where}" if where else ""
+    stands = f". In the boot that stands for each kernel, {answer.where}" if answer.where else ""
     return f"{answer.label} {answer.verb} {told}{stands}."

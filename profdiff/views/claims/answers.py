@@ -1,17 +1,24 @@
 """The answer in one sentence: how much more a kernel costs than the base, and where."""
 
+import math
 from collections import Counter
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from profdiff.base import units
+from profdiff.base import guest_clock, units
+from profdiff.base.metric import Metric
+from profdiff.collectors import registry
+from profdiff.evidence.blame.renamed import other_names
+from profdiff.evidence.results import Result, is_time
 from profdiff.profile.comparison import Comparison
 from profdiff.topics.functions.marks import Deltas
 from profdiff.views.profile import Seat, seats
 from profdiff.views.record import Record, Side
+from profdiff.views.results.result import number
 
 # Functions that decide, and what part of their change one file or folder must have.
 _DECIDE, _LEAST = 20, 0.5
@@ -77,15 +84,12 @@ class Largest(Record, frozen=True):
         return units.listed(named)
 
     def told(self, whole: str) -> str:
-        """In words, as a part of ``whole`` ("it", "that")."""
-        several = len(self.functions) > 1
-        named = self.names
-        if self.inlined:
-            named += f", with what is inlined into {'them' if several else 'it'},"
+        """In words, as a part of ``whole`` ("the increase")."""
+        inlined = ", including functions inlined there" if self.inlined else ""
         if self.part > 1:
-            return f"{named} changed most, and others offset part of that"
-        verb = "account" if several else "accounts"
-        return f"{named} {verb} for {units.percent(self.part, '.0f')} of {whole}"
+            changed = "change is" if len(self.functions) == 1 else "changes are"
+            return f"the largest {changed} in {self.names}{inlined}; others offset part of it"
+        return f"{units.percent(self.part, '.0f')} of {whole} is in {self.names}{inlined}"
 
 
 class Answer(Record, frozen=True):
@@ -133,15 +137,16 @@ class Answer(Record, frozen=True):
                 f"workload{at}: {self.delta:+,} ({units.change(self.base_count, self.count)}{but})"
                 f"{self._per_op()}"
             )
-        where = self.where("that")
-        return f"{self.label} {self.verb} {told}{f'; {where}' if where else ''}."
+        return f"{self.label} {self.verb} {told}{f'; {self.where}' if self.where else ''}."
 
     def _per_op(self) -> str:
         return f", {units.delta(self.delta / self.ops, per_op=True)} per op" if self.ops else ""
 
-    def where(self, whole: str) -> str:
-        """``f and g account for 80% of that``, of ``whole`` ("it", "that"): the seat, or where that
-        says no more the functions with the largest deltas; "" where nothing changed."""
+    @property
+    def where(self) -> str:
+        """``80% of the increase is in f and g``: the seat, or where that says no more the functions
+        with the largest deltas; "" where nothing changed."""
+        whole = "the increase" if self.delta > 0 else "the decrease"
         if self.seat and not (self.seat.alone and self.largest and self.largest.part <= 1):
             return self.seat.told(whole)
         return self.largest.told(whole) if self.largest else ""
@@ -190,7 +195,9 @@ def _most(
     side: Side | None,
 ) -> Largest | None:
     """By int64[F], the deltas of functions on a kernel, by number."""
-    rows = comparison.rows(side)
+    rows, deltas = comparison.rows(side), deltas.copy()
+    for new, old in other_names(comparison, kernel).items():
+        deltas[[new, old]] = deltas[new] + deltas[old], 0
     along = deltas[rows] * (1 if whole > 0 else -1)
     if comparison.samples is not None:
         # What a few samples more or less make, no headline names.
@@ -215,3 +222,68 @@ def _with_inlined(comparison: Comparison, kernel: int) -> NDArray[np.int64]:
     found = np.zeros(len(comparison.functions) + len(comparison.unnamed), np.int64)
     np.add.at(found, stacks.function[into], comparison.counts[:, kernel])
     return found[: len(comparison.functions)]
+
+
+class Words(NamedTuple):
+    """``work {verb} 5% {more} {noun}``, ``work {verb} {same}: {lead} 21 instead of 20 {unit}``."""
+
+    verb: str
+    noun: str
+    same: str
+    unit: str
+    more: str = "more"
+    less: str = "fewer"
+    lead: str = ""
+
+    def amount(self, base: float, other: float) -> str:
+        """By how much ``other`` is more or less than ``base``."""
+        if base == other:
+            return f"exactly {self.same}"
+        word = self.more if other > base else self.less
+        part = f"{units.percent(abs(other / base - 1), ',.1f')} " if base > 0 else ""
+        return f"{part}{word} {self.noun}"
+
+    def range(self, low: float, high: float) -> str:
+        """``5.4% to 18.4% more instructions``, of two changes as fractions."""
+        if math.isnan(low) or low == high == 0:
+            return f"{self.more} or {self.less} {self.noun}"
+        told = [units.percent(abs(end), ",.1f") for end in (low, high)]
+        if low < 0 < high:
+            return f"{told[0]} {self.less} to {told[1]} {self.more} {self.noun}"
+        word = self.more if high > 0 else self.less
+        between = dict.fromkeys(told if high > 0 else reversed(told))
+        return f"{' to '.join(between)} {word} {self.noun}"
+
+    def values(self, base: float, other: float, *, per_op: bool = False) -> str:
+        """Both values, and what they are."""
+        unit = guest_clock.per_op(self.unit) if per_op else self.unit
+        both = f"{number(other)} {unit} on both"
+        differ = f"{number(other)} instead of {number(base)} {unit}"
+        words = f"{self.lead} {both if base == other else differ}"
+        return words.strip()
+
+
+def counted_words(metric: Metric) -> Words:
+    """The words for a profile: instructions are executed; cycles and nanoseconds are taken."""
+    noun, unit, verb = units.printable(metric.name), units.printable(metric.unit), metric.kind.verb
+    if unit in ("", noun):
+        return Words(verb, noun, f"as many {noun}", noun)
+    return Words(verb, noun, f"as much {noun}", unit, less="less")
+
+
+def result_words(result: Result) -> Words:
+    """The words for a result. An emulated clock counts instructions: never called time."""
+    if registry.collector(result.collector).profiles:
+        return counted_words(result.metric)
+    name, unit = units.printable(result.metric.name), units.printable(result.metric.unit)
+    if guest_clock.is_instructions(result.metric):
+        noun = "instructions on an emulated clock"
+        return Words("executes", noun, f"as many {noun}", unit, lead=name)
+    if is_time(result.metric):
+        return Words("takes", "time", "the same time", unit, less="less", lead=name)
+    noun = name
+    if result.virtual:
+        noun = f"{name} on an emulated clock"
+    elif result.deterministic:
+        noun = f"{name} in an emulated guest"
+    return Words("has", noun, f"the same {noun}", unit, "higher", "lower")

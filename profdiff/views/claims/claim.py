@@ -3,16 +3,15 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from profdiff.base import guest_clock, units
-from profdiff.base.metric import TIMED, Metric
+from profdiff.base.metric import TIMED
 from profdiff.collectors import registry
 from profdiff.collectors.workload.sides import PROGRAM
 from profdiff.evidence.findings import Findings
 from profdiff.evidence.iterations import Iterated
 from profdiff.evidence.largest_change import LargestChange, largest_change
-from profdiff.evidence.results import Result, is_time
+from profdiff.evidence.results import Result
 from profdiff.evidence.statistics import Estimate, Verdict
 from profdiff.evidence.statistics.samples import Sampled
 from profdiff.profile.comparison import Comparison
@@ -21,15 +20,16 @@ from profdiff.session.manifest import Kernel
 from profdiff.topics.events.shapes import sentence as changed_event
 from profdiff.views.bisection import cited
 from profdiff.views.claims import answers
-from profdiff.views.claims.answers import subsystem
+from profdiff.views.claims.answers import Words, counted_words, result_words, subsystem
 from profdiff.views.kernels.state import machine
 from profdiff.views.record import Record
 from profdiff.views.results import result as results_result
-from profdiff.views.results.result import bounds, delta, judged, number, seen, state
+from profdiff.views.results.result import bounds, delta, judged, seen, state
 
 _MAX_SUBJECT, _MAX_NAME = 150, 40
 _HEADLINES = 2
 _DIGITS = 12
+_OTHER = "other mappings, files and addresses"
 
 
 class Claim(Record, frozen=True):
@@ -38,60 +38,6 @@ class Claim(Record, frozen=True):
     subject: str
     sentence: str
     more: Sequence[str] = ()
-
-
-class Words(NamedTuple):
-    """``work {verb} 5% {more} {noun}``, ``work {verb} {same}: {lead} 21 instead of 20 {unit}``."""
-
-    verb: str
-    noun: str
-    same: str
-    unit: str
-    more: str = "more"
-    less: str = "fewer"
-    lead: str = ""
-
-    def amount(self, base: float, other: float) -> str:
-        """By how much ``other`` is more or less than ``base``."""
-        if base == other:
-            return f"exactly {self.same}"
-        word = self.more if other > base else self.less
-        part = f"{units.percent(abs(other / base - 1), ',.1f')} " if base > 0 else ""
-        return f"{part}{word} {self.noun}"
-
-    def values(self, base: float, other: float, *, per_op: bool = False) -> str:
-        """Both values, and what they are."""
-        unit = guest_clock.per_op(self.unit) if per_op else self.unit
-        both = f"{number(other)} {unit} on both"
-        differ = f"{number(other)} instead of {number(base)} {unit}"
-        words = f"{self.lead} {both if base == other else differ}"
-        return words.strip()
-
-
-def _counted(metric: Metric) -> Words:
-    """The words for a profile: instructions are executed; cycles and nanoseconds are taken."""
-    noun, unit, verb = units.printable(metric.name), units.printable(metric.unit), metric.kind.verb
-    if unit in ("", noun):
-        return Words(verb, noun, f"as many {noun}", noun)
-    return Words(verb, noun, f"as much {noun}", unit, less="less")
-
-
-def _words(result: Result) -> Words:
-    """The words for a result. An emulated clock counts instructions: never called time."""
-    if registry.collector(result.collector).profiles:
-        return _counted(result.metric)
-    name, unit = units.printable(result.metric.name), units.printable(result.metric.unit)
-    if guest_clock.is_instructions(result.metric):
-        noun = "instructions on an emulated clock"
-        return Words("executes", noun, f"as many {noun}", unit, lead=name)
-    if is_time(result.metric):
-        return Words("takes", "time", "the same time", unit, less="less", lead=name)
-    noun = name
-    if result.virtual:
-        noun = f"{name} on an emulated clock"
-    elif result.deterministic:
-        noun = f"{name} in an emulated guest"
-    return Words("has", noun, f"the same {noun}", unit, "higher", "lower")
 
 
 def claim(findings: Findings) -> Claim:
@@ -139,27 +85,29 @@ def headlines(findings: Findings) -> list[str]:
 
 
 def _headline(findings: Findings, result: Result, labels: tuple[str, str], change: Estimate) -> str:
-    words, at = _words(result), findings.setting.title
+    words, at = result_words(result), findings.setting.title
     amount, joined = _amount(words, change)
     sentence = f"{labels[1]} {words.verb} {amount} {joined} {labels[0]}"
-    if change.verdict is Verdict.UNSURE:
-        sentence = f"It is not certain that {sentence}"
     values = words.values(*change.medians, per_op=result.per_op)
-    sure = _interval(findings, change)
-    return f"{sentence}{f' at {at}' if at else ''}: {values}{f' ({sure})' if sure else ''}."
+    sure, doubts = _interval(findings, change), results_result.doubt(change)
+    values = f"{values}{f' ({sure})' if sure else ''}{doubts}"
+    return f"{sentence}{f' at {at}' if at else ''}: {values}."
 
 
 def _of_result(findings: Findings, found: LargestChange) -> Claim:
     result, change = found.result, found.change
-    kernel, words = findings.results.kernels[found.kernel], _words(result)
+    kernel, words = findings.results.kernels[found.kernel], result_words(result)
     kernels = findings.results.kernels[0], kernel
-    subject, sentence = _compared(findings, words, _amount(words, change), kernels)
+    every = _swept(findings, found)
+    how = _amount(words, change)
     if change.verdict is Verdict.DEPENDS:
-        subject, sentence = _depending(findings, words, change, kernels)
-    if change.alone:
-        subject = f"{subject} (seen in one state)"
-    if change.verdict is Verdict.UNSURE:
-        subject, sentence = _unsure(subject, sentence)
+        how = words.range(*_ends([change])), "than"
+    swept = (words.range(*_ends(every)), "than") if every else how
+    subject, sentence = _compared(findings, words, how, swept, kernels)
+    if change.verdict is Verdict.DEPENDS:
+        subject, sentence = (f"{text}, depending on state" for text in (subject, sentence))
+    suffixes = ["(unsure)"] if change.verdict is Verdict.UNSURE else []
+    suffixes += ["(seen in one state)"] if change.alone else []
     if change.verdict is Verdict.UNCHANGED:
         sentence += f", to within {units.percent(findings.results.rule.relevance, 'g')}"
     at = f" at {result.setting.title}" if result.setting.title else ""
@@ -167,8 +115,9 @@ def _of_result(findings: Findings, found: LargestChange) -> Claim:
     if change.verdict is Verdict.DEPENDS:
         values = f"in {state(result)}, {values}"
     if iterated := Iterated.of(change):
-        subject = f"{subject} ({iterated.briefly})"
+        suffixes += [] if every else [f"({iterated.briefly})"]
         values = f"{values}, but {iterated.told}"
+    values += results_result.doubt(change)
     more = [
         _sure(findings, kernel.label, change),
         "" if change.verdict is Verdict.DEPENDS else _profiles(findings, kernel, result),
@@ -176,7 +125,7 @@ def _of_result(findings: Findings, found: LargestChange) -> Claim:
         _last(findings, result, found.kernel),
     ]
     return Claim(
-        subject=subject_of(findings, kernel.label, subject),
+        subject=subject_of(findings, kernel.label, subject, suffixes),
         sentence=f"{sentence}{at}{_where(findings)}: {values}.",
         more=list(filter(None, more)),
     )
@@ -185,7 +134,7 @@ def _of_result(findings: Findings, found: LargestChange) -> Claim:
 def _of_counts(findings: Findings) -> Claim:
     """The claim about recordings whose counts alone are known."""
     comparison, name, where = findings.comparisons[0], workload_name(findings), _where(findings)
-    words = _counted(comparison.metric)
+    words = counted_words(comparison.metric)
     totals, kernels = comparison.totals().tolist(), comparison.kernels
     if len(totals) == 1:
         count, named = f"{totals[0]:,} {words.noun}", _named(kernels[0])
@@ -197,10 +146,9 @@ def _of_counts(findings: Findings) -> Claim:
     other = max(others)
     most = 1 + others.index(other)
     how = words.amount(base, other), "as" if base == other else "than"
-    subject, sentence = _compared(findings, words, how, (kernels[0], kernels[most]))
+    subject, sentence = _compared(findings, words, how, how, (kernels[0], kernels[most]))
     judged = findings.judged(comparison, kernels[most].label)
-    if judged and judged[1].verdict is Verdict.UNSURE:
-        subject, sentence = _unsure(subject, sentence)
+    doubts = results_result.doubt(judged[1]) if judged else ""
     more = [
         answer.sentence
         for one in findings.comparisons
@@ -208,14 +156,10 @@ def _of_counts(findings: Findings) -> Claim:
         if one is not comparison or index != most
     ]
     return Claim(
-        subject=subject_of(findings, kernels[most].label, subject),
-        sentence=f"{sentence}{where}: {words.values(base, other)}.",
+        subject=subject_of(findings, kernels[most].label, subject, ["(unsure)"] if doubts else []),
+        sentence=f"{sentence}{where}: {words.values(base, other)}{doubts}.",
         more=[*filter(None, [_by_chance(comparison, most), _largest(comparison, most)]), *more],
     )
-
-
-def _unsure(subject: str, sentence: str) -> tuple[str, str]:
-    return f"{subject} (unsure)", f"It is not certain that {sentence}"
 
 
 def _by_chance(comparison: Comparison, kernel: int) -> str:
@@ -239,7 +183,7 @@ def _by_chance(comparison: Comparison, kernel: int) -> str:
     )
     if min(base.runs, other.runs) > 1:
         return f"{told}."
-    return f"{told}, without what differs between boots, which one recording does not show."
+    return f"{told}, and differences between boots, which one recording does not show, come on top."
 
 
 def _amount(words: Words, change: Estimate) -> tuple[str, str]:
@@ -250,60 +194,93 @@ def _amount(words: Words, change: Estimate) -> tuple[str, str]:
     return words.amount(base, other), "as" if base == other else "than"
 
 
+def _swept(findings: Findings, found: LargestChange) -> list[Estimate]:
+    """The kernel's changes at all points of a sweep, those that are certain if that is; none where
+    there is one point, or no relevant change."""
+    results = findings.results
+    if not results.swept or found.change.verdict is Verdict.UNCHANGED:
+        return []
+    every = results.of(found.result.collector, found.result.metric)
+    changes = [one.changes[found.kernel] for one in every]
+    doubted = found.change.verdict is Verdict.UNSURE
+    known = [one for one in changes if one and one.medians[0] > 0]
+    known = [one for one in known if doubted or one.verdict is not Verdict.UNSURE]
+    return known if len(known) > 1 and found.change in known else []
+
+
+def _ends(changes: Sequence[Estimate]) -> tuple[float, float]:
+    """The lowest and the highest change, as fractions, over points and states."""
+    ends: list[float] = []
+    for one in changes:
+        base, other = one.medians
+        ends += [other / base - 1] if base > 0 else []
+        if results_result.spans_states(one):
+            ends += [one.median.low, one.median.high]
+    return (min(ends), max(ends)) if ends else (math.nan, math.nan)
+
+
 def _compared(
-    findings: Findings, words: Words, how: tuple[str, str], kernels: tuple[Kernel, Kernel]
+    findings: Findings,
+    words: Words,
+    how: tuple[str, str],
+    swept: tuple[str, str],
+    kernels: tuple[Kernel, Kernel],
 ) -> tuple[str, str]:
-    """Subject and sentence without their ends; ``kernels``: the base and the other."""
-    name, (amount, joined), (base, other) = workload_name(findings), how, kernels
+    """Subject and sentence without their ends. ``how``: the amount at the setting, and how the base
+    follows; ``swept``: the same over all points; ``kernels``: the base and the other."""
+    name, (base, other) = workload_name(findings), kernels
+    amount, joined = swept
     releases = [units.printable(kernel.release or "") for kernel in (other, base)]
-    if not all(releases) or releases[0] == releases[1]:
-        releases = [_named(other), _named(base)]
     subject = f"{name}: {amount} on {releases[0]} {joined} on {releases[1]}"
+    if not all(releases) or any(kernel.source for kernel in kernels):
+        subject = f"{name}: {amount} on {_named(other)} {joined} on {_named(base)}"
+    elif releases[0] == releases[1]:
+        labels = f"on {other.label} {joined} on {base.label}"
+        subject = f"{name}: {amount} {labels} (Linux {releases[0]})"
     bisected = findings.manifest.bisection
     if bisected and other.label == CULPRIT and not bisected.candidates:
         subject = f"{name}: {amount} since {cited(bisected.culprit)}"
+    amount, joined = how
     sentence = f"{name} {words.verb} {amount} on {_named(other)} {joined} on {_named(base)}"
     return subject, sentence
 
 
-def _depending(
-    findings: Findings, words: Words, change: Estimate, kernels: tuple[Kernel, Kernel]
-) -> tuple[str, str]:
-    """``_compared`` of a change that depends on state."""
-    name, (base, other) = workload_name(findings), map(_named, kernels)
-    word = words.more if change.median.high > -change.median.low else words.less
-    either = change.median.low < 0 < change.median.high
-    subject = f"{name}: {words.noun} on {other} against {base} depend on state"
-    than = f"{word} {words.noun} on {other} than on {base}"
-    if either:
-        return subject, f"Whether {name} {words.verb} {than} depends on state"
-    return subject, f"How many {than} {name} {words.verb} depends on state"
-
-
-def subject_of(findings: Findings, label: str, text: str) -> str:
+def subject_of(findings: Findings, label: str, text: str, suffixes: Sequence[str] = ()) -> str:
     """``text`` after the subsystem that changed on the kernel with a label, where a profile tells
-    it."""
+    it, and before as many ``suffixes`` as there is room for."""
     for comparison in findings.comparisons:
         if label in comparison.labels:
             prefix = subsystem(comparison, comparison.labels.index(label))
             text = f"{prefix}: {text}" if prefix else text
             break
-    return units.shorten(text, _MAX_SUBJECT)
+    text = units.shorten(text, _MAX_SUBJECT)
+    for suffix in suffixes:
+        text = f"{text} {suffix}" if len(f"{text} {suffix}") <= _MAX_SUBJECT else text
+    return text
 
 
 def _sure(findings: Findings, label: str, change: Estimate) -> str:
     """How sure it is, where that is a question."""
-    if change.states > 1 or change.alone:
-        said = results_result.told(findings, label, change)
-        return f"{said[0].upper()}{said[1:]}."
+    if change.alone:
+        return f"This was seen in one state: {_OTHER} were not tried."
+    if change.verdict is Verdict.DEPENDS:
+        most = findings.differ.get(label)
+        differ = f"; they differ most in {units.printable(most.name)}" if most else ""
+        return f"{change.states:,} states were compared ({_OTHER}){differ}."
+    if change.states > 1:
+        span = units.changes(change.median.low, change.median.high)
+        span = f": {span}" if results_result.spans_states(change) else ""
+        return f"This was seen in {change.states:,} states ({_OTHER}){span}."
     if change.verdict is Verdict.EXACT:
         return ""
-    boots = f"{change.boots[0]} and {change.boots[1]} boots"
+    boots = " and ".join(map(str, dict.fromkeys(change.boots)))
     reason = f"; {change.verdict}: {change.reason}" if change.reason else ""
+    if change.verdict is Verdict.UNSURE:
+        reason = ""
     interval = _interval(findings, change)
-    if not interval:
-        return f"This is based on {boots}{reason}."
-    return f"The {interval}, from {boots}{reason}."
+    if interval:
+        return f"The {interval}, from {boots} boots of each{reason}."
+    return f"This is from {boots} boots of each{reason}." if max(change.boots) > 1 else ""
 
 
 def _interval(findings: Findings, change: Estimate) -> str:
@@ -348,8 +325,8 @@ def _profiles(findings: Findings, kernel: Kernel, result: Result) -> str:
 
 
 def _largest(comparison: Comparison, kernel: int) -> str:
-    where = answers.answers(comparison)[kernel - 1].where("it")
-    return f"{where}." if where else ""
+    where = answers.answers(comparison)[kernel - 1].where
+    return f"{where[0].upper()}{where[1:]}." if where else ""
 
 
 def _where(findings: Findings) -> str:
@@ -365,6 +342,8 @@ def workload_name(findings: Findings) -> str:
     name = path.stem if workload.kind == "source" else path.name
     if name == PROGRAM:
         name = name.strip("{}")
+    if workload.replay and len(workload.argv) > 1:
+        name = f"replay of {Path(workload.argv[1]).stem}"
     if workload.kind == "imported":
         # Its command is perf's own.
         name = workload.program

@@ -12,7 +12,35 @@ from profdiff.profile.comparison import Comparison
 from profdiff.session import facts as session
 from profdiff.session import manifest as m
 from profdiff.session.kernel_config import OptionDifference
+from profdiff.session.manifest import Kernel
 from profdiff.views.record import Record
+
+
+class Variant(Record, frozen=True):
+    """``append``: boot arguments behind those of all kernels, "" for none; of the others, null is
+    what all have. ``program``: what it runs where sides are programs, "" for what all run.
+    ``words``: all of it, ``memory=2048M`` and so on."""
+
+    append: str
+    memory_mib: int | None
+    cpus: int | None
+    cpu: str | None
+    program: str
+    words: list[str]
+
+
+def variant(kernel: Kernel) -> Variant:
+    """That of a kernel."""
+    one = kernel.variant
+    return Variant(
+        append=one.append,
+        memory_mib=one.memory,
+        cpus=one.cpus,
+        cpu=one.cpu,
+        program=one.program,
+        words=one.words,
+    )
+
 
 _HASH = 12
 # The most options of a config that a sentence names.
@@ -335,11 +363,7 @@ def intentions(known: session.Facts, labels: Sequence[str]) -> list[str]:
     """What kernels were to differ from the base in, a sentence for each; none where nobody asked
     for a difference."""
     found = {one: ", ".join(known.intended(labels[0], one)) for one in labels[1:]}
-    return [
-        f"{f'{label} ' if len(labels) > 2 else ''}differs in: {words}"
-        for label, words in found.items()
-        if words
-    ]
+    return [f"{label} differs in: {words}" for label, words in found.items() if words]
 
 
 def _machine(known: session.Facts, base: str, label: str) -> Aspect | None:

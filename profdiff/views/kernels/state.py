@@ -56,7 +56,7 @@ def guest(manifest: Manifest, runs: Sequence[Run], cpus: int | None) -> str:
         size += ", restored"
     own = {one.label: one.variant for one in manifest.compared if one.variant != NO_VARIANT}
     for label, variant in own.items():
-        if words := replace(variant, append="").words:
+        if words := replace(variant, append="", program="").words:
             size += f"; {label} {' '.join(words)}"
     return units.printable(f"{told}, {size}" if told else size)
 

@@ -58,7 +58,7 @@ class Lengths(Record, frozen=True):
 
     @property
     def facts(self) -> list[str]:
-        """What is left out, a line for each metric."""
+        """What is excluded, a line for each metric."""
         found = []
         for _, members in groupby(self.fixed, key=lambda one: (one.collector, one.metric)):
             some = list(members)
@@ -68,8 +68,7 @@ class Lengths(Record, frozen=True):
                 for row, one in enumerate(some)
             ]
             found.append(
-                f"left out: {some[0].metric} that do not grow with ops (start-up, set-up, exit): "
-                f"{', '.join(told)}"
+                f"excluded: fixed {some[0].metric} (start-up, set-up, exit): {', '.join(told)}"
             )
         return found
 
@@ -203,7 +202,7 @@ def iterations(results: Results) -> Iterator[Note]:
     """Which changes differ in sign or relevantly where each iteration counts."""
     several = len(results.kernels) > 2
     told = [
-        f"{iterated.briefly}{f' on {label}' if several else ''}{_at([one])}"
+        f"{iterated.change}{f' on {label}' if several else ''}{_at([one])}"
         for one in results.every
         for label, change in zip(results.labels, one.changes, strict=True)
         if change and (iterated := Iterated.of(change))
@@ -211,7 +210,7 @@ def iterations(results: Results) -> Iterator[Note]:
     if told:
         more = len(told) - _NAMED
         listed = "; ".join([*told[:_NAMED], *([f"{more:,} more"] if more > 0 else [])])
-        text = f"the change rests on how repeated string instructions (rep) count: {listed}"
+        text = f"rep instructions count once; with each iteration counted, changes are: {listed}"
         yield Note(kind="iterations", text=text)
 
 
@@ -267,8 +266,8 @@ def _ticks(results: Results) -> Iterator[Note]:
         yield Note(
             kind="ticks",
             text=f"timer ticks alone can make a difference of {units.digits(most[1])} "
-            f"{unit(most[0])}{_at([one for one, _ in close])}: a smaller change is not a finding; "
-            "record more ops",
+            f"{unit(most[0])}{_at([one for one, _ in close])}: a smaller change may be chance, and "
+            "more ops lower this",
         )
     if unknown:
         text = f"how many timer ticks came is not known{_at(unknown)}: a kernel has no kallsyms"
@@ -277,7 +276,7 @@ def _ticks(results: Results) -> Iterator[Note]:
 
 def _at(some: Sequence[Result]) -> str:
     """`` at size_kib 4; size_kib 8, and 3 more points``; "" of the only one."""
-    titles = [one.setting.title for one in some]
+    titles = list(dict.fromkeys(one.setting.title for one in some))
     if not titles[0]:
         return ""
     more = f", and {len(titles) - _NAMED:,} more points" if len(titles) > _NAMED else ""
@@ -319,9 +318,10 @@ def _statistics(results: Results, changes: list[Estimate]) -> Iterator[Note]:
         "otherwise unsure",
     )
     smallest = smallest_p(least, least)
-    some = units.counted(least, "boot")
-    text = f"with {some} against {least}, p cannot be below {smallest:.2g}"
-    yield Note(kind="p", text=text)
+    if least > 1:
+        some = units.counted(least, "boot")
+        text = f"with {some} against {least}, p cannot be below {smallest:.2g}"
+        yield Note(kind="p", text=text)
     # Where so few boots are the reason, it has just been said.
     told = [
         change for change in changes if change.boots != (least, least) or smallest <= rule.alpha

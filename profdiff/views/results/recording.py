@@ -4,6 +4,7 @@ reader must know of it."""
 import shlex
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from pathlib import PurePath
 from typing import Annotated
 
 from msgspec import Meta
@@ -27,14 +28,32 @@ from profdiff.views.record import Record, side
 from profdiff.views.results import result
 from profdiff.views.results.notes import lengths
 from profdiff.views.results.result import Kind, Remark
-from profdiff.views.shown_command import shown_command
+
+# Where profdiff's own suites lie, in a checkout as in an installed package.
+_OWN = ("profdiff", "suites")
+
+
+def shown_command(argv: Sequence[str]) -> list[str]:
+    """The words of a command. A program of profdiff's own suites has its name there
+    (``mprotect.c``): where that lay when it was recorded says nothing to a reader."""
+    words = list(argv)
+    if words and PurePath(words[0]).parent.parts[-2:] == _OWN:
+        words[0] = PurePath(words[0]).name
+    return words
+
+
+def command_line(argv: Sequence[str]) -> str:
+    """The same for a shell; "unknown" where there is none."""
+    return shlex.join(shown_command(argv)) or "unknown"
+
 
 _NAMED = 3
 # Published changes of time that were counted, and how many counts had their sign:
 # docs/retrodiction.md.
 PUBLISHED, AGREEING = 33, 22
 TIME_SIGN = (
-    f"in {AGREEING} of {PUBLISHED} published cases, the sign of instructions was that of time"
+    f"in {AGREEING} of {PUBLISHED} published cases, time and instructions changed in the same "
+    "direction"
 )
 
 
@@ -61,8 +80,11 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
         if registry.collector(run.collector).profiles
     }
     kinds = {kind for kind, _ in windows}
+    named = dict(_WINDOWS)
+    if until := manifest.options.get("boot_until"):
+        named["boot"] = f"from start_kernel() to '{units.printable(str(until))}' on the console"
     window = " or ".join(
-        units.counted(number, "marked window") if kind == "marks" else _WINDOWS[kind]
+        units.counted(number, "marked window") if kind == "marks" else named[kind]
         for kind, number in sorted(windows)
     )
     copies = manifest.workload.copies
@@ -77,6 +99,8 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
     at_hand = manifest.points[setting.point].parameters
     argv = [points.substitute(word, at_hand) for word in shown_command(manifest.workload.argv)]
     command = units.printable(shlex.join(argv)) or "unknown"
+    if manifest.workload.replay and len(argv) > 1:
+        command = f"replay of {units.printable(PurePath(argv[1]).stem)}"
     return Workload(
         argv=manifest.workload.argv,
         ops=setting.ops,
@@ -93,13 +117,13 @@ def remarks(comparisons: Sequence[Comparison], pair: Lengths | None = None) -> l
     if shard := next((one.manifest.shard for one in comparisons), ""):
         text = f"only shard {shard} of the runs; profdiff merge puts shards together"
         found.append(Remark(kind="caution", text=text))
+    if replay := next((one.manifest.workload.replay for one in comparisons), None):
+        found.append(Remark(kind="how", text=units.printable(replay.told)))
     for _, members in groupby(comparisons, key=lambda comparison: comparison.runs[0].collector):
         group = list(members)
         first = group[0]
         found += _counted(first) if first.metric.exact else _sampled(group)
-        for label, repetitions in zip(first.labels, first.repetitions, strict=True):
-            if repetitions.runs > 1:
-                found += _all("repetition", _repeated(first, label, repetitions))
+        found += _all("repetition", _repeated(first))
         found += _all("recording", first.remarks)
         found += _all("inlines", _inlines(first))
         for run in first.failed:
@@ -145,13 +169,12 @@ def _beside(comparison: Comparison) -> list[Remark]:
     if all(run.instructions is None for run in comparison.runs):
         return []
     told = of_comparison(comparison)
-    what = "interrupts and threads of the kernel"
     if told is None:
-        text = f"{what} that ran in the window are included: this recording does not tell them "
-        return _all("caution", [f"{text}apart"])
+        text = "interrupts and kernel threads are included: this recording cannot tell them apart"
+        return _all("caution", [text])
     counted = ", ".join(f"{label} {count:,}" for label, count in told.items())
-    text = f"outside the workload, in {what}, not included: {counted} {comparison.metric.title}"
-    return _all("beside", [text])
+    text = f"excluded: interrupts and kernel threads outside the workload: {counted}"
+    return _all("beside", [f"{text} {comparison.metric.title}"])
 
 
 def _iterations(comparison: Comparison) -> Iterator[str]:
@@ -193,13 +216,28 @@ def _sampled(group: list[Comparison]) -> list[Remark]:
 def _inlines(comparison: Comparison) -> Iterator[str]:
     """Whose kernel shows none, if no kernel does. Where some do, cautions say it."""
     if inlines.VMLINUX not in inlines.folded(comparison.manifest.compared):
-        for label, known in zip(comparison.labels, comparison.inlines_visible, strict=True):
-            if not known:
-                yield f"{label}: no debug ELF, so inlined functions are not visible"
+        pairs = zip(comparison.labels, comparison.inlines_visible, strict=True)
+        if lacking := [label for label, known in pairs if not known]:
+            yield f"{', '.join(lacking)}: no debug ELF, so inlined functions are not visible"
 
 
-def _repeated(comparison: Comparison, label: str, repetitions: Repetitions) -> Iterator[str]:
-    """What several runs of a kernel tell."""
+def _repeated(comparison: Comparison) -> Iterator[str]:
+    """What several runs of each kernel tell; kernels that agree in all are named together."""
+    pairs = list(zip(comparison.labels, comparison.repetitions, strict=True))
+    same: dict[int, list[str]] = {}
+    for label, one in pairs:
+        if one.identical and comparison.metric.deterministic and not comparison.manifest.order.vary:
+            same.setdefault(one.runs, []).append(label)
+    for runs, labels in same.items():
+        if runs > 1:
+            yield f"reproduced bit for bit ({runs} runs): {', '.join(labels)}"
+    for label, one in pairs:
+        if one.runs > 1 and label not in same.get(one.runs, []):
+            yield from _differing(comparison, label, one)
+
+
+def _differing(comparison: Comparison, label: str, repetitions: Repetitions) -> Iterator[str]:
+    """What several runs of a kernel tell that are not equal."""
     exact = comparison.metric.deterministic
     what = "instructions" if exact else comparison.metric.title
     low, high = repetitions.lowest, repetitions.highest
@@ -210,9 +248,6 @@ def _repeated(comparison: Comparison, label: str, repetitions: Repetitions) -> I
         return
     if comparison.manifest.order.vary:
         yield f"{label}: {repetitions.runs} boots, varied on purpose, {spread}; {shown}"
-        return
-    if repetitions.identical:
-        yield f"{label}: reproduced bit for bit ({repetitions.runs} runs)"
         return
     yield f"{label}: NOT reproduced: {repetitions.runs} runs {spread}; {shown}"
     for function, low, high in repetitions.differing[:_NAMED]:

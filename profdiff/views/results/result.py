@@ -290,6 +290,15 @@ def told(findings: Findings, label: str, change: Estimate) -> str:
     return f"the change depends on state{said}{differ}"
 
 
+def doubt(change: Estimate) -> str:
+    """The end of a sentence about a change that is *unsure*; "" of others."""
+    if change.verdict is not Verdict.UNSURE:
+        return ""
+    if max(change.boots) < 2 and not change.counted:
+        return "; one run of each cannot rule out noise"
+    return f"; unsure: {change.reason}"
+
+
 def remarks(findings: Findings) -> list[Remark]:
     """What to do where a change of exact counts was seen in the plain state alone, for who
     recorded."""

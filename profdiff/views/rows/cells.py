@@ -22,9 +22,10 @@ class CellRow(Record, frozen=True):
     at least the report's threshold. ``states``: in how many it was seen; of several ``low`` and
     ``high`` are the lowest and the highest change, ``differs`` the function in which they differ
     most. ``iterated``: the change with each iteration of repeated string instructions counted,
-    where that is another one. ``function``: whose own count makes most of the change; ``seat``: the
-    deepest that holds at least half of it with all that it calls. ``noise``: how much the base
-    differs from itself.
+    where that is another one. ``variant``: what the kernel alone is given, boot arguments,
+    ``memory=512M``, ``cpus=2``, with blanks between them. ``function``: whose own count makes most
+    of the change; ``seat``: the deepest that holds at least half of it with all that it calls.
+    ``noise``: how much the base differs from itself.
     ``missing`` and ``why``: why there is no value; *damaged* in the one row of a workload that
     cannot be read, whose kernel and metric are ""."""
 
@@ -59,6 +60,7 @@ class CellRow(Record, frozen=True):
     noise: float | None = None
     session: str | None = None
     iterated: float | None = None
+    variant: str = ""
 
 
 def cell_rows(document: SuiteDocument) -> Iterator[CellRow]:
@@ -146,6 +148,7 @@ def _place(cell: SuiteCell, kernel: SuiteKernel) -> dict[str, Any]:
         "kernel": kernel.label,
         "release": kernel.release,
         "session": cell.session,
+        "variant": " ".join(kernel.variant.words),
     }
 
 

@@ -1,7 +1,7 @@
 """What conditions came to: in words, and as rows."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from profdiff.base import units
 from profdiff.evidence.conditions.condition import (
@@ -31,11 +31,14 @@ def sentence(judgement: Judgement) -> str:
     return units.printable("; ".join(filter(None, [line, notes(change)])))
 
 
-def told(judgements: Iterable[Judgement]) -> str:
-    """What conditions came to, two lines each."""
-    return "".join(
-        f"{VERDICTS[one.outcome]}: {one.condition}\n  {sentence(one)}\n" for one in judgements
-    )
+def told(judgements: Sequence[Judgement], *, suite: bool = False) -> str:
+    """What conditions came to, two lines each; of a suite those that do not pass, and how many
+    do."""
+    shown = [one for one in judgements if not suite or one.outcome != "does not hold"]
+    lines = [f"{VERDICTS[one.outcome]}: {one.condition}\n  {sentence(one)}\n" for one in shown]
+    if suite:
+        lines.append(f"{len(judgements) - len(shown):,} of {len(judgements):,} pass\n")
+    return "".join(lines)
 
 
 def relative(change: MeasuredChange) -> str:

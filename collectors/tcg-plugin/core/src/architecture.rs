@@ -22,6 +22,11 @@ pub trait Architecture: Send + Sync {
     /// What the instruction `code` at `address` does.
     fn does(&self, code: &[u8], address: u64) -> Does;
 
+    /// Whether the instruction `code` may send one byte to a device such as a serial port.
+    fn sends_byte(&self, _code: &[u8]) -> bool {
+        false
+    }
+
     /// How the instruction `code` accesses memory.
     fn memory(&self, code: &[u8]) -> Memory;
 

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use crate::allocations::allocators::{Allocator, Layout};
+use crate::console;
 use crate::lines::regions::Symbols;
 use crate::probes::Probe;
 
@@ -36,6 +37,8 @@ pub struct Arguments {
     pub memory: usize,
     /// What is recorded.
     pub records: Records,
+    /// What ends a boot when the console shows it, instead of a program that begins.
+    pub until: Option<Vec<u8>>,
     /// Variables that are read where functions begin.
     pub probes: Vec<Probe>,
     /// Where the kernel's allocators begin, and how what they use is laid out.
@@ -43,7 +46,7 @@ pub struct Arguments {
 }
 
 const KNOWN: &str = "out=PATH and memory=MEBIBYTES are needed, calls=on or calls=off and \
-                     turns=SEED and boot=ADDRESS and probe=PROBE and layout=NUMBERS with \
+                     turns=SEED and boot=ADDRESS and until=HEX and probe=PROBE and layout=NUMBERS with \
                      allocator=ALLOCATOR, or sharing=64 or sharing=128, or lines=ADDRESSES";
 
 impl Arguments {
@@ -60,7 +63,7 @@ impl Arguments {
 
     fn parse<'w>(words: impl Iterator<Item = &'w [u8]>) -> Result<Arguments, String> {
         let (mut out, mut memory) = (None, None);
-        let (mut calls, mut seed, mut boot) = (false, None, None);
+        let (mut calls, mut seed, mut boot, mut until) = (false, None, None, None);
         let mut others = None;
         let mut probes = Vec::new();
         let (mut layout, mut allocators) = (None, Vec::new());
@@ -85,6 +88,7 @@ impl Arguments {
                     let address = digits.and_then(|text| u64::from_str_radix(text, 16).ok());
                     boot = Some(address.ok_or_else(refused)?);
                 }
+                (b"until", _) => until = Some(console::bytes_of(value).ok_or_else(refused)?),
                 (b"sharing", b"64" | b"128") => others = number().map(Records::Sharing),
                 (b"lines", _) => {
                     let symbols = std::str::from_utf8(value).ok().and_then(Symbols::parse);
@@ -112,6 +116,7 @@ impl Arguments {
             out,
             memory,
             records: others.unwrap_or(Records::Counts { calls, seed, boot }),
+            until,
             probes,
             allocators: layout.map(|layout| (layout, allocators)),
         })
@@ -134,6 +139,7 @@ mod tests {
                 out: PathBuf::from("/a=b"),
                 memory: 5,
                 records,
+                until: None,
                 probes: Vec::new(),
                 allocators: None,
             })
@@ -156,6 +162,9 @@ mod tests {
         };
         let words = ["out=/a=b", "memory=5", "calls=on", "boot=ffffffff81000000"];
         assert_eq!(parsed(&words), given(boot));
+        let words = [&words[..], &["until=6f6b"]].concat();
+        let until = Some(b"ok".to_vec());
+        assert_eq!(parsed(&words).map(|given| given.until), Ok(until));
         let sharing = Records::Sharing(128);
         assert_eq!(
             parsed(&["memory=5", "sharing=128", "out=/a=b"]),
@@ -178,6 +187,7 @@ mod tests {
             &["out=o", "memory=5", "lines=64"],
             &["out=o", "memory=5", "calls=maybe"],
             &["out=o", "memory=5", "boot=start_kernel"],
+            &["out=o", "memory=5", "boot=1", "until=ready"],
             &["out=o", "memory=5", "more"],
         ] {
             assert!(parsed(words).is_err(), "{words:?}");

@@ -96,6 +96,9 @@ pub unsafe fn install(
     // SAFETY: as above.
     let vcpus = usize::try_from(unsafe { (*info).smp_vcpus }).unwrap_or(0);
     let out = arguments.out;
+    let until = arguments
+        .until
+        .map(|text| crate::console::Awaited::new(text, &out));
     let (calls, boot) = match arguments.records {
         Records::Counts { calls, seed, boot } => {
             if seed.is_some_and(|seed| !random_turns::begin(seed, vcpus)) {
@@ -123,7 +126,7 @@ pub unsafe fn install(
             how: running::Counted::Inline(0),
         },
         repeated: Repeated::default(),
-        windows: Windows::of(boot),
+        windows: Windows::of(boot, until),
         idle: Windows::default(),
         now: Vec::new(),
     };
@@ -173,15 +176,11 @@ extern "C" fn translated(first: usize, second: usize) {
             let one = unsafe { Translated::of(&*counting.api, tb, index) };
             let (insn, address, code) = (one.insn, one.address, one.code());
             let does = architecture.does(code, address);
-            let begins_program = index == 0 && !in_kernel;
-            let mark = match windows.boot {
-                Some(_) => windows.boot_mark(address, begins_program),
-                None => architecture.mark(code),
-            };
+            let mark = windows.mark_at(architecture, code, address, index == 0);
             instructions.push(Instruction {
                 place: counting.slots.number(Place::new(address, code)),
                 address,
-                sequence: (mark.is_none() || windows.boot.is_some()).then_some(does.sequence),
+                sequence: windows.sequence(mark, does.sequence),
                 stretch: None,
             });
             read.push((insn, does, mark, address.wrapping_add(code.len() as u64)));
@@ -338,7 +337,8 @@ extern "C" fn mark_executed(_vcpu: c_uint, userdata: *mut c_void) {
         // the agent arranges something, and goes on.
         let command = &collector.windows.command;
         let ended = command.closed > 0 && !command.is_open();
-        if ended && !matches!(mark, Mark::CommandStart) {
+        let over = ended && !matches!(mark, Mark::CommandStart);
+        if over || !collector.windows.holds(mark) {
             return;
         }
         collector.repeated.settle(address);

@@ -267,6 +267,7 @@ mod tests {
                 command,
                 marks,
                 boot: None,
+                until: None,
             },
             idle: &Idled::default(),
             calls: None,

@@ -41,6 +41,7 @@
 //! - [`marked_window`]: when lines are recorded
 //! - [`counts_file`]: the result, as written for the host
 //! - [`arguments`]: the plugin's arguments
+//! - [`console`]: the text on the console that ends the window of a boot
 //! - [`collector`]: the plugin's state, and its callbacks
 //! - [`sharing`]: instead of counts, which cache lines change hands
 //! - [`lines`]: instead of counts, how many distinct lines are accessed
@@ -56,6 +57,7 @@ pub mod call_tree;
 pub mod calls;
 pub mod clock;
 pub mod collector;
+pub mod console;
 pub mod counters;
 pub mod counting;
 pub mod counts_file;

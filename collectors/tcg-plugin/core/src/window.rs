@@ -1,6 +1,7 @@
 //! What ran between a start mark and the next stop mark, summed over all such windows.
 
-use crate::architecture::Mark;
+use crate::architecture::{Architecture, Mark, Sequence};
+use crate::console::Awaited;
 
 /// Counts inside one kind of window, one for each counter.
 #[derive(Debug, Default)]
@@ -75,25 +76,59 @@ pub struct Windows {
     pub marks: Window,
     /// Where the boot begins, if that is recorded.
     pub boot: Option<u64>,
+    /// What ends the boot when the console shows it; None: where a program begins.
+    pub until: Option<Awaited>,
 }
 
 impl Windows {
     /// None has opened yet.
-    pub fn of(boot: Option<u64>) -> Windows {
+    pub fn of(boot: Option<u64>, until: Option<Awaited>) -> Windows {
         Windows {
             boot,
+            until,
             ..Windows::default()
+        }
+    }
+
+    /// What mark the instruction `code` at `address` is, if it is one; `first`: it begins a block.
+    pub fn mark_at(
+        &self,
+        architecture: &dyn Architecture,
+        code: &[u8],
+        address: u64,
+        first: bool,
+    ) -> Option<Mark> {
+        if self.boot.is_none() {
+            return architecture.mark(code);
+        }
+        let in_kernel = architecture.in_kernel(address);
+        let sends = in_kernel && architecture.sends_byte(code);
+        self.boot_mark(address, first && !in_kernel, sends)
+    }
+
+    /// What is sure of an instruction that `does` so, and may be a mark: one of a boot counts, not
+    /// together with those before it.
+    pub fn sequence(&self, mark: Option<Mark>, does: Sequence) -> Option<Sequence> {
+        match (mark, self.boot) {
+            (None, _) => Some(does),
+            (Some(_), None) => None,
+            (Some(_), Some(_)) => Some(Sequence::Cut),
         }
     }
 
     /// What the instruction at `address` that is translated begins or ends of a boot, which counts
     /// itself. `begins_program`: whether it is the first of a program's block: the first that is
-    /// translated while the kernel boots is the first that executes.
-    pub fn boot_mark(&self, address: u64, begins_program: bool) -> Option<Mark> {
+    /// translated while the kernel boots is the first that executes. `sends`: whether it may send
+    /// to the console, where a text is waited for: it ends the boot if that has come before.
+    fn boot_mark(&self, address: u64, begins_program: bool, sends: bool) -> Option<Mark> {
         if self.boot == Some(address) {
             return Some(Mark::CommandStart);
         }
-        (begins_program && self.command.is_open()).then_some(Mark::CommandStop)
+        let ends = match self.until {
+            Some(_) => sends,
+            None => begins_program && self.command.is_open(),
+        };
+        ends.then_some(Mark::CommandStop)
     }
 
     /// Whose window it is that counts: 0 nobody's, 1 the command's, 2 the workload's own, 3 the
@@ -105,6 +140,19 @@ impl Windows {
             (_, _, Some(_)) => 3,
             _ => 1,
         }
+    }
+
+    /// Whether the mark at an instruction that executes is one: `sends` to the console end a boot
+    /// once its text has come.
+    pub fn holds(&mut self, mark: Mark) -> bool {
+        let Some(awaited) = &mut self.until else {
+            return true;
+        };
+        match mark {
+            Mark::CommandStart => awaited.begin(),
+            _ => return self.command.is_open() && awaited.came(),
+        }
+        true
     }
 
     /// A mark executed while the counters stood at `now`.
@@ -145,19 +193,40 @@ mod tests {
 
     #[test]
     fn a_boot_ends_where_a_program_begins() {
-        let mut windows = Windows::of(Some(0xffff_8000));
-        assert_eq!(windows.boot_mark(0x40_0000, true), None);
+        let mut windows = Windows::of(Some(0xffff_8000), None);
+        assert_eq!(windows.boot_mark(0x40_0000, true, true), None);
         assert_eq!(
-            windows.boot_mark(0xffff_8000, false),
+            windows.boot_mark(0xffff_8000, false, true),
             Some(Mark::CommandStart)
         );
         assert_eq!(windows.kind(), 0);
         windows.mark(Mark::CommandStart, &[]);
-        assert_eq!(windows.boot_mark(0xffff_8004, false), None);
-        assert_eq!(windows.boot_mark(0x40_0000, true), Some(Mark::CommandStop));
+        assert_eq!(windows.boot_mark(0xffff_8004, false, true), None);
+        assert_eq!(
+            windows.boot_mark(0x40_0000, true, true),
+            Some(Mark::CommandStop)
+        );
         windows.mark(Mark::CommandStop, &[]);
-        assert_eq!(windows.boot_mark(0x40_0000, true), None);
+        assert_eq!(windows.boot_mark(0x40_0000, true, true), None);
         assert_eq!(windows.kind(), 3);
+    }
+
+    #[test]
+    fn a_boot_may_end_behind_a_text() {
+        let out = std::path::Path::new("/nowhere/counts.bin");
+        let awaited = Awaited::new(b"ready".to_vec(), out);
+        let mut windows = Windows::of(Some(0xffff_8000), Some(awaited));
+        assert!(!windows.holds(Mark::CommandStop));
+        assert!(windows.holds(Mark::CommandStart));
+        windows.mark(Mark::CommandStart, &[]);
+        assert_eq!(windows.boot_mark(0x40_0000, true, false), None);
+        let sends = windows.boot_mark(0xffff_9000, false, true);
+        assert_eq!(sends, Some(Mark::CommandStop));
+        assert_eq!(
+            windows.sequence(sends, Sequence::GoesOn),
+            Some(Sequence::Cut)
+        );
+        assert!(!windows.holds(Mark::CommandStop));
     }
 
     #[test]

@@ -58,6 +58,11 @@ impl Architecture for X86_64 {
         }
     }
 
+    /// `out %al,(%dx)`.
+    fn sends_byte(&self, code: &[u8]) -> bool {
+        code == [0xee]
+    }
+
     fn memory(&self, code: &[u8]) -> Memory {
         let instruction = Decoder::with_ip(64, code, 0, DecoderOptions::NONE).decode();
         if iterates(&instruction).is_some() {

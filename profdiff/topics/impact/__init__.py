@@ -1,0 +1,1 @@
+"""What a change of system calls adds to a real program."""
