@@ -285,7 +285,7 @@ class Facts:
     @property
     def contended(self) -> list[Row]:
         """The rows of waiters and of atomics, what costs more first, where they are a large part of
-        what an op costs more. Of the two, one that fell is not added."""
+        what an op costs more. One that fell is not added."""
         grown = [one for one in (self.profile(_WAITERS), self.atomics) if one.grew > 0]
         most, whole = math.fsum(one.grew for one in grown), 100 * (self.cycles - 1)
         used, parts = self.of_the_job, self.slowdown.parts
