@@ -30,7 +30,7 @@ _AXE = ROOT / "scripts/node_modules/axe-core/axe.min.js"
 
 # Modules have no globals: for tests a page has one more line, which makes some names global.
 INSPECTED = """
-Object.assign(globalThis, { state, graphs, paintTree, frameName, openFunction });
+Object.assign(globalThis, { state, graphs, paintTree, frameName, openFunction, idOf });
 Object.assign(globalThis, { codeList, codeOf, addressOf, accessesOf });
 Object.assign(globalThis, { openedCodes: () => opened.size });
 const nodeOf = (name) => [...tree.function].findIndex((id) => frameName(id) === name);

@@ -3,9 +3,12 @@
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -153,6 +156,21 @@ def test_the_search_needs_no_network(browser: Any, site: Path) -> None:
         assert "Atlas" in titles
         page.click("ul.search li a:text-is('Atlas')")
         page.wait_for_selector("h1:has-text('Atlas')")
+
+
+def test_a_word_is_found_on_its_own_page_first(browser: Any, site: Path) -> None:
+    """With excerpts where they can be fetched: from a server."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = browser.new_page()
+        page.goto(f"http://127.0.0.1:{server.server_port}/search.html?q=false+sharing")
+        page.wait_for_selector("ul.search li p.context")
+        first = page.inner_text("ul.search li >> nth=0")
+        assert first.startswith("False sharing: cache lines that change hands")
+        assert "false if no byte is shared" in first
+        page.close()
+        server.shutdown()
 
 
 def test_manual_pages_and_schemas_are_found(browser: Any, site: Path) -> None:

@@ -18,7 +18,7 @@ html_theme_path = [str(_HERE)]
 html_static_path = [str(_HERE.parent.parent / "templates/page/scheme.css")]
 html_copy_source = False
 html_show_sourcelink = False
-# Excerpts are fetched from the pages found, which no browser allows a page that is a file.
+# site.js shows excerpts where they can be fetched.
 html_show_search_summary = False
 html_use_index = False
 highlight_language = "text"

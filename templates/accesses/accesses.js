@@ -2,7 +2,7 @@
 
 import { data, point } from "../page/data.js";
 import { unpacked } from "../page/packed.js";
-import { alone, state } from "../page/state.js";
+import { alone, metricNumber, state } from "../page/state.js";
 
 /** @import { AccessRows, PageAccesses } from "../page.d.ts" */
 
@@ -29,10 +29,14 @@ let taken = null;
 export function heldAccesses() {
   const isOwn = point === null || point.own;
   const held = isOwn ? data.accesses : null;
-  return held?.metric === Number(state.metric) ? held : null;
+  return held?.metric === metricNumber() ? held : null;
 }
 
 export const accessesOf = () => (taken ??= unpacked("held-accesses"));
+
+/** What addresses call a row. @param {AccessRow} row */
+export const accessKey = ({ group, name, store }) =>
+  `${name}:${store ? "store" : "load"}${group ? `:${group}` : ""}`;
 
 /** What a row is. */
 export const grouping = () => /** @type {"field" | "type" | "line"} */ (state.group);
@@ -64,7 +68,7 @@ function causesOf(page, rows, row) {
 /** All rows, with the two chosen kernels. @param {PageAccesses} page @returns {AccessRow[]} */
 export function accessRows(page) {
   const rows = page.rows[grouping()];
-  const { functions } = data.metrics[Number(state.metric)];
+  const { functions } = data.metrics[metricNumber()];
   const named = (/** @type {number} */ id) =>
     id >= 0 ? { id, name: functions[id].name } : { id: -1, name: page.others[-2 - id] };
   let start = 0;

@@ -115,15 +115,24 @@ function byWay(one, other) {
 /** @param {string} title an id @param {Made[]} made */
 function stepsTable(title, made) {
   return linesTable(title, [
-    ["cell", "what"], ["before", "number"], ["after", "number"], ["change", "change"],
+    ["cell", "what"], ["line", ""], ["before", "number"], ["after", "number"], ["change", "change"],
     ["functions that make most of it", "wrap"], ["events and items", "wrap"], ["commit", "wrap"],
   ], made.sort(byWay).map(({ cell, step }) => ({
     cells: [
-      cellName(cell), endCell(step.before), endCell(step.after), stepCell(step),
+      cellName(cell), tableCell("", ...cellSparkline(cell)),
+      endCell(step.before), endCell(step.after), stepCell(step),
       functionsCell(step), eventsCell(step), commitCell(step),
     ],
     find: findText(cell),
   })), searched);
+}
+
+/** A cell's line over the releases that have a place on it. @param {AtlasCell} cell */
+function cellSparkline({ points }) {
+  const last = points.reduce((most, { release }) => Math.max(most, release), -1);
+  const values = Array.from({ length: last + 1 }, () => /** @type {number | null} */ (null));
+  for (const { release, value } of points) values[release] = value;
+  return sparkline(values);
 }
 
 /** @param {AtlasCell} cell */
@@ -150,11 +159,10 @@ function cellsParts({ releases, cells }, number) {
   );
   const rows = cells.map((cell) => {
     const points = new Map(cell.points.map((point) => [point.release, point]));
-    const values = releases.map((_, at) => points.get(at)?.value ?? null);
     return {
       cells: [
         cellName(cell),
-        tableCell("", ...sparkline(values)),
+        tableCell("", ...cellSparkline(cell)),
         tableCell("change", overall(cell.points)),
         ...columns.map((at) => pointCell(points.get(at))),
       ],

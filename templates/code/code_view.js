@@ -1,6 +1,6 @@
 // The code of the open function: what is said above it, its rows, and arrows beside them.
 
-import { metric } from "../profile/chosen.js";
+import { idOf, keyOf, metric } from "../profile/chosen.js";
 import { arrowsOf, drawArrows, gutter, lanesOf, picture } from "./code_arrows.js";
 import { countDelta, headCells, rowElement } from "./code_cells.js";
 import { addressOf, codeOf, isHeld } from "./code.js";
@@ -10,7 +10,7 @@ import { at, fill } from "../page/elements.js";
 import { LongList } from "../page/long_list.js";
 import { count } from "../page/numbers.js";
 import { fineCount, fineDifference } from "../profile/units.js";
-import { alone, state } from "../page/state.js";
+import { alone, metricNumber, state } from "../page/state.js";
 
 /** @import { Arrow } from "./code_arrows.js" */
 /** @import { InstructionRow, Row } from "./code_rows.js" */
@@ -31,8 +31,8 @@ function whyNot(id) {
   const command = point?.annotate ?? "profdiff annotate SESSION FUNCTION";
   if (why) return `No code: ${why}.`;
   if (!own) return `The page holds the code at ${ownPoint()}; ${command} shows it here.`;
-  if (isHeld(Number(state.metric), id)) return "";
-  const held = functions[Number(state.metric)]?.length ?? 0;
+  if (isHeld(metricNumber(), id)) return "";
+  const held = functions[metricNumber()]?.length ?? 0;
   return `The page holds the code of ${count(held)} ${held === 1 ? "function" : "functions"}, ` +
     `those that differ most; ${command} shows that of others.`;
 }
@@ -45,10 +45,10 @@ export async function drawCode(id) {
     at(name).hidden = Boolean(why);
   }
   if (why) return;
-  const name = JSON.stringify([state.metric, id]);
-  const code = await codeOf(Number(state.metric), id);
+  const name = JSON.stringify([state.metric, keyOf(id)]);
+  const code = await codeOf(metricNumber(), id);
   // Meanwhile, another function may have been opened.
-  if (state.function === String(id)) drawUnpacked(code, name);
+  if (idOf(state.function) === id) drawUnpacked(code, name);
 }
 
 /** @param {FunctionCode} code @param {string} name of what is shown */
@@ -140,7 +140,12 @@ function sentences({ split, size, places, notes }) {
   }
   const both = (/** @type {(label: string) => string} */ of) =>
     alone() || of(left) === of(right) ? of(left) : `${of(left)} → ${of(right)}`;
-  said.push(`own code: ${both((label) => count(size[label] ?? 0))} bytes`);
+  // Above stands how large it is with what is inlined: of one that inlines nothing, that says all.
+  const whole = (/** @type {string} */ label) =>
+    metric.code?.size[label][idOf(state.function)] ?? Number.POSITIVE_INFINITY;
+  if ([left, right].some((label) => (size[label] ?? 0) < whole(label))) {
+    said.push(`own code: ${both((label) => count(size[label] ?? 0))} bytes`);
+  }
   // Exact counts tell more.
   if (places.length > 1 && !metric.code) said.push(`${count(places.length)} places`);
   return [...said, ...notes];

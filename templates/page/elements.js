@@ -32,6 +32,11 @@ export function element(tag, text = "", className = "") {
   return made;
 }
 
+/** A name that may be broken behind its underscores. @param {string} name
+ * @returns {(string | HTMLElement)[]} */
+export const breakable = (name) => visible(name).split(/(?<=_)(?=[^_])/).flatMap((part, n) =>
+  (n ? [document.createElement("wbr"), part] : [part]));
+
 /** @param {string} text @param {string} className @param {() => void} press */
 export function button(text, className, press) {
   const made = element("button", text, className);

@@ -15,6 +15,9 @@ export const WIDTHS = {
 /** @type {Titles} */
 export const COLOURS = { self: "self delta", total: "total delta", none: "kernel / user" };
 const SHAPES = { icicle: "icicle", flame: "flame" };
+/** Below which part of each kernel's count a function or a frame is hidden, in percent. */
+const LEAST = ["", "0.1", "0.5", "1", "5"];
+const WAYS = { "": "more and less", more: "only more", less: "only less" };
 
 export const state = /** @type {ReturnType<typeof defaults>} */ ({});
 
@@ -30,12 +33,32 @@ export const alone = () => state.left === state.right;
  * @template T @param {Record<string, T>} values @returns {[T, T]} */
 export const sides = (values) => [values[state.left], values[state.right]];
 
+/** The open row of lines that change hands on a fresh page; others have their names. */
+export const FIRST_LINE = "first";
+
+/** What metrics are called in an address. @returns {string[]} */
+const metricKeys = () => {
+  const names = data.metrics.map(({ metric, exact }) => `${metric}-${exact ? "exact" : "sampled"}`);
+  return names.map((name, n) => (names.indexOf(name) < n ? `${name}-${n}` : name));
+};
+
+/** The number of the chosen metric. */
+export const metricNumber = () => metricKeys().indexOf(state.metric);
+
+/** Several names in one: `;` stands between them. @param {string[]} names */
+export const joined = (names) =>
+  names.map((name) => name.replace(/[%;]/g, encodeURIComponent)).join(";");
+
+/** The names that are in one. @param {string} text */
+export const parted = (text) => (text ? text.split(";").map((name) =>
+  name.replace(/%(25|3B)/g, decodeURIComponent)) : []);
+
 /** The state of a fresh page. */
 function defaults() {
   const several = data.kernels.length > 1;
   return {
     point: ownPoint(),
-    metric: "0",
+    metric: metricKeys()[0] ?? "",
     unit: data.workload.ops ? "per-op" : "absolute",
     view: several ? "difference" : "left",
     width: "larger",
@@ -46,14 +69,19 @@ function defaults() {
     search: "",
     regex: "",
     side: "",
+    way: "",
+    threshold: "",
     by: "instruction",
     group: "field",
     access: "",
     find: "",
     does: "",
     // Of the lines that change hands, the first row is open.
-    line: data.sharing?.rows ? "0" : "",
+    line: data.sharing?.rows ? FIRST_LINE : "",
     fold: "",
+    // These are names, so that a link leads to the same in another recording.
+    focus: "",
+    hide: "",
     zoom: "",
     function: "",
   };
@@ -71,7 +99,7 @@ export function choices() {
   const units = { absolute: "absolute", share: "share" };
   return {
     point: data.points.map(({ at, title }) => [at, title]),
-    metric: data.metrics.map((one, index) => [String(index), title(one)]),
+    metric: metricKeys().map((key, index) => [key, title(data.metrics[index])]),
     unit: Object.entries(data.workload.ops ? { "per-op": "per op", ...units } : units),
     view: kernels.length > 1 ? Object.entries(views) : [["left", "alone"]],
     width: Object.entries({ ...WIDTHS, left: state.left, right: state.right }),
@@ -83,21 +111,15 @@ export function choices() {
     group: [["field", "a field"], ["type", "a type"], ["line", "a line of 64 bytes"]],
     does: Object.entries({ "": "loads and stores", load: "loads", store: "stores" }),
     side: Object.entries({ "": "kernel and user", kernel: "kernel", user: "user" }),
+    way: Object.entries(WAYS),
+    threshold: LEAST.map((one) => [one, one ? `below ${one}%` : "nothing"]),
   };
 }
 
-/** What a key may be; searches may be anything. @param {Key} key @param {string} value */
+/** What a key may be; searches and names may be anything: what is not there is not shown.
+ * @param {Key} key @param {string} value */
 function allowed(key, value) {
-  const { stacks, functions } = data.metrics[Number(state.metric)] ?? { functions: [] };
-  /** @type {Record<string, number>} */
-  const rowsOf = data.accesses?.held ?? {};
-  const below = (/** @type {number} */ count) =>
-    value === "" || (/^\d+$/.test(value) && Number(value) < count);
   if (key === "fold") return value === "" || value === "open";
-  if (key === "zoom") return below(data.stacks[stacks ?? 0]?.parent.length ?? 0);
-  if (key === "function") return below(functions.length);
-  if (key === "access") return below(rowsOf[state.group] ?? 0);
-  if (key === "line") return below(data.sharing?.rows ?? 0);
   return choices()[key]?.some(([choice]) => choice === value) ?? true;
 }
 

@@ -2,7 +2,8 @@
 
 import { data } from "../page/data.js";
 import { visible } from "../page/elements.js";
-import { sides, state } from "../page/state.js";
+import { joined, metricNumber, parted, sides, state } from "../page/state.js";
+import { transform } from "./transform.js";
 import { Pair, Tree } from "./tree.js";
 
 /** @import { Metric, Stacks } from "../page.d.ts" */
@@ -18,6 +19,8 @@ export let tree;
 export let pair;
 /** Frames' names as they are drawn. @type {string[]} */
 export let names;
+/** What addresses call the functions, and frames without one. @type {string[]} */
+let functionKeys;
 /** Functions' ranks by name. @type {Int32Array} */
 export let ranks;
 /** Whether the stacks have callers, not only what was inlined into the function at an address. */
@@ -28,18 +31,79 @@ export let ids;
 let trunk;
 
 /** What is made of the stacks of a metric, once.
- * @typedef {{tree: Tree, names: string[], ranks: Int32Array, hasCalls: boolean,
- *   ids: Map<object, number>, trunk: number[]}} Made */
+ * @typedef {{tree: Tree, names: string[], functionKeys: string[], ranks: Int32Array,
+ *   hasCalls: boolean, ids: Map<object, number>, trunk: number[]}} Made */
 /** @type {WeakMap<Metric, Made>} */
 const known = new WeakMap();
+/** The last transform, by what it is of. @type {{of: Metric | null, by: string, metric: Metric,
+ *   stacks: Stacks} | null} */
+let last = null;
 
-/** Take the metric and the kernels of the state. */
+/** Take the metric, the kernels and the transforms of the state. */
 export function choose() {
-  metric = data.metrics[Number(state.metric)];
-  const made = known.get(metric) ?? make(data.stacks[metric.stacks]);
+  const whole = data.metrics[metricNumber()];
+  metric = whole;
+  let stacks = data.stacks[whole.stacks];
+  functionKeys = known.get(whole)?.functionKeys ?? keysOf(stacks);
+  const focus = idOf(state.focus);
+  const hidden = hiddenIds();
+  if (focus >= 0 || hidden.length) {
+    const by = `${focus} ${hidden}`;
+    if (last?.of !== whole || last.by !== by) {
+      last = { of: whole, by, ...transform(whole, stacks, focus, new Set(hidden)) };
+    }
+    ({ metric, stacks } = last);
+  }
+  const made = known.get(metric) ?? make(stacks);
   known.set(metric, made);
   ({ tree, names, ranks, hasCalls, ids, trunk } = made);
   pair = pairOf(tree, ...sides(metric.counts));
+}
+
+/** What addresses call each function: its name, and what tells it from its namesakes.
+ * @param {Stacks} stacks */
+function keysOf({ unnamed }) {
+  const named = [
+    ...metric.functions,
+    ...unnamed.map(({ reason, side }) =>
+      ({ name: `[unresolved: ${reason}]`, object: side, file: "" })),
+  ];
+  const several = (/** @type {string[]} */ of) =>
+    of.reduce((all, one) => all.set(one, (all.get(one) ?? 0) + 1), new Map());
+  const short = named.map(({ name }) => name);
+  const long = named.map(({ name, object, file }) => `${name}@${file || object}`);
+  const [shorts, longs] = [several(short), several(long)];
+  return short.map((one, id) => {
+    if (shorts.get(one) === 1) return one;
+    return longs.get(long[id]) === 1 ? long[id] : `${long[id]}@${id}`;
+  });
+}
+
+/** A function's number by what addresses call it, -1 if there is none. @param {string} key */
+export function idOf(key) {
+  if (!key) return -1;
+  const found = functionKeys.indexOf(key);
+  const id = found >= 0 ? found : metric.functions.findIndex(({ name }) =>
+    name === key || key.startsWith(`${name}@`));
+  return id < metric.functions.length ? id : -1;
+}
+
+/** What addresses call a function. @param {number} id */
+export const keyOf = (id) => functionKeys[id];
+
+/** The numbers of functions that the reader hid. */
+export const hiddenIds = () => parted(state.hide).map(idOf).filter((id) => id >= 0);
+
+/** The frames down to a node, as addresses have them. @param {number} node */
+export const pathOf = (node) =>
+  joined(tree.path(node).map((one) => functionKeys[tree.function[one]]));
+
+/** Whether less than the reader wants to see ran on either kernel. @param {number} left
+ * @param {number} right */
+export function isBelow(left, right) {
+  const least = Number(state.threshold) / 100;
+  return least > 0 && Math.abs(left) < least * whole(state.left) &&
+    Math.abs(right) < least * whole(state.right);
 }
 
 /** @param {Stacks} stacks of the chosen metric @returns {Made} */
@@ -61,6 +125,7 @@ function make(stacks) {
     tree: made,
     trunk: made.trunk(counted),
     names: raw.map(visible),
+    functionKeys,
     ranks: found,
     hasCalls: metric.calls !== null || stacks.parent.some(called),
     ids: new Map(metric.functions.map((row, id) => [row, id])),
@@ -95,10 +160,16 @@ export const folded = () => (state.fold === "open" ? [] : trunk);
 /** How many frames can be folded. */
 export const foldable = () => trunk.length;
 
-/** The zoomed frame; the whole is the node above the roots, and any of the folded frames. */
+/** The zoomed frame, as far down as this tree has it; the whole is the node above the roots, and
+ * any of the folded frames. */
 export function zoomed() {
-  const zoom = state.zoom === "" ? tree.size : Number(state.zoom);
-  return folded().includes(zoom) ? tree.size : zoom;
+  let node = tree.size;
+  for (const key of parted(state.zoom)) {
+    const next = tree.below(node).find((below) => functionKeys[tree.function[below]] === key);
+    if (next === undefined) break;
+    node = next;
+  }
+  return folded().includes(node) ? tree.size : node;
 }
 
 /** Behind the functions come those that are not resolved. @param {number} id */
@@ -122,8 +193,8 @@ export const formatCalls = (calls, format) =>
 /** Of each function: calls, and the self and total counts of those of its stacks that have calls,
  * nested ones once; NaN where a caller both calls the function and has a copy of it inlined.
  * @typedef {{calls: Float64Array, self: Float64Array, total: Float64Array}} Calls */
-/** @type {Map<Metric, Record<string, Calls>>} */
-const countedCalls = new Map();
+/** @type {WeakMap<Metric, Record<string, Calls>>} */
+const countedCalls = new WeakMap();
 
 export function callsOf() {
   if (!metric.calls) return null;

@@ -31,8 +31,6 @@ export function columns() {
   const [left, right] = sides(metric.totals);
   const part = (/** @type {Row} */ row) => (100 * selfDelta(row)) / (right - left || 1);
   return [
-    count("base", state.left),
-    count("other", state.right),
     {
       key: "delta", title: "delta", signed: true,
       by: (row) => Math.abs(difference(...sides(row.self))),
@@ -40,18 +38,20 @@ export function columns() {
     },
     {
       key: "change", title: "change", signed: true,
-      by: (row) => ratio(...sides(row.self)),
+      by: (row) => changeSize(...sides(row.self)),
       cell: (row) => formatChange(...sides(row.self)),
-    },
-    {
-      key: "share", title: "share of delta", width: "optional",
-      by: part,
-      cell: (row) => (left === right ? "-" : percent(part(row), 1)),
     },
     {
       key: "total", title: "total delta", width: "optional",
       by: (row) => (isTotal(row) ? Math.abs(difference(...sides(row.total))) : -1),
       cell: (row) => (isTotal(row) ? formatDifference(...sides(row.total)) : "-"),
+    },
+    count("base", state.left),
+    count("other", state.right),
+    {
+      key: "share", title: "share of delta", width: "optional",
+      by: part,
+      cell: (row) => (left === right ? "-" : percent(part(row), 1)),
     },
     ...(metric.exact ? [] : [samples]),
     ...perInstruction(),
@@ -66,8 +66,13 @@ function isTotal(row) {
   return total.every((count, side) => count >= self[side]);
 }
 
-/** @param {number} left @param {number} right */
-const ratio = (left, right) => (left ? right / left : right ? Number.POSITIVE_INFINITY : 1);
+/** How large a change is, whichever way it goes: half is as far as double. Behind what is new or
+ * vanished comes what is not. @param {number} left @param {number} right */
+function changeSize(left, right) {
+  if (left === right) return 0;
+  if (left > 0 && right > 0) return Math.abs(Math.log(right / left));
+  return 1e6 + Math.abs(right - left);
+}
 
 /** @param {Row} row @returns {Record<string, number> | null} */
 const samplesOf = (row) => ("samples" in row ? row.samples : null);

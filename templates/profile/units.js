@@ -1,6 +1,6 @@
 // Numbers in the chosen unit: one kernel's, or the difference of both.
 
-import { count, fine, fixed, percent, signed } from "../page/numbers.js";
+import { cellCount, count, fine, fixed, percent, signed } from "../page/numbers.js";
 import { data } from "../page/data.js";
 import { state } from "../page/state.js";
 import { metric, whole } from "./chosen.js";
@@ -8,12 +8,15 @@ import { metric, whole } from "./chosen.js";
 /** @param {number} value */
 export const perOp = (value) => fixed(value / (data.workload.ops ?? 1), 2);
 
+/** Without a fraction that is none. @param {number} value */
+const shortPerOp = (value) => cellCount(value / (data.workload.ops ?? 1));
+
 /** @param {number} value @param {string} label */
 export const share = (value, label) => (100 * value) / whole(label);
 
 /** @param {number} value @param {string} label */
 export function formatCount(value, label) {
-  if (state.unit === "per-op") return perOp(value);
+  if (state.unit === "per-op") return shortPerOp(value);
   return state.unit === "share" ? percent(share(value, label)) : count(value);
 }
 
@@ -32,7 +35,7 @@ export const points = (value) => `${fixed(value, 2)} points`;
 
 /** A difference in the chosen unit. @param {number} value */
 export function formatDelta(value) {
-  if (state.unit === "per-op") return perOp(value);
+  if (state.unit === "per-op") return shortPerOp(value);
   return state.unit === "share" ? points(value) : count(value);
 }
 

@@ -2,7 +2,9 @@
 // what is not known. From a row to the functions, and from an instruction to its row.
 
 import { accessDetails, accessLine, signSentences } from "../accesses/access_cells.js";
-import { accessesOf, accessRows, grouping, heldAccesses, TABLES } from "../accesses/accesses.js";
+import {
+  accessesOf, accessKey, accessRows, grouping, heldAccesses, TABLES,
+} from "../accesses/accesses.js";
 import { data, ownPoint, point } from "../page/data.js";
 import { at, button, clipped, element, fill, heading, scrollByKeys } from "../page/elements.js";
 import { count, percent } from "../page/numbers.js";
@@ -103,13 +105,13 @@ function drawAccessTable(page, name, rows, every) {
   if (state.group === "line") titles.data = "line of 64 bytes";
   drawAccessHead(table, titles[name]);
   // The open one is shown, wherever it is.
-  const open = rows.findIndex(({ number }) => String(number) === state.access);
+  const open = rows.findIndex((row) => accessKey(row) === state.access);
   const end = Math.max(most.get(name) ?? 0, open + 1);
   const shown = rows.slice(0, end);
   const columns = accessColumns().length + 1;
   table.tBodies[0].replaceChildren(...shown.flatMap((row) => {
-    const isOpen = String(row.number) === state.access;
-    const press = () => openAccess(isOpen ? "" : String(row.number));
+    const isOpen = accessKey(row) === state.access;
+    const press = () => openAccess(isOpen ? "" : accessKey(row));
     const line = accessLine(page, row, isOpen, press, accessLink);
     return isOpen ? [line, accessDetails(page, row, columns, accessLink)] : [line];
   }));
@@ -165,10 +167,10 @@ export async function drawAccesses() {
   if (heldAccesses() === held) drawUnpackedAccesses(page);
 }
 
-/** Open a row, "" for none. @param {string} number */
-function openAccess(number) {
+/** Open a row, "" for none. @param {string} key */
+function openAccess(key) {
   const from = document.activeElement;
-  state.access = number;
+  state.access = key;
   writeAddress();
   const again = from?.closest("#accesses tr")?.id;
   drawAccesses().then(() => {
@@ -178,7 +180,10 @@ function openAccess(number) {
 
 /** Show the row of a field, and go there. @param {number} row */
 export async function showAccess(row) {
-  Object.assign(state, { group: "field", access: String(row), find: "", does: "" });
+  Object.assign(state, { group: "field", access: "", find: "", does: "" });
+  const page = await accessesOf();
+  const found = accessRows(page).find(({ number }) => number === row);
+  if (found) state.access = accessKey(found);
   writeAddress(true);
   at("group", HTMLSelectElement).value = state.group;
   at("does", HTMLSelectElement).value = state.does;

@@ -145,7 +145,8 @@ function drawEvidence() {
   const lines = [...data.evidence];
   if (data.guest) {
     const { arch, cpu, memory_mib: memory, cpus, append, settle, restored } = data.guest;
-    const machine = [[arch, cpu].filter(Boolean).join(" "), `${memory} MiB`, `${cpus} vCPUs`];
+    const vcpus = `${cpus} ${cpus === 1 ? "vCPU" : "vCPUs"}`;
+    const machine = [[arch, cpu].filter(Boolean).join(" "), `${memory} MiB`, vcpus];
     const begun = restored ? ", restored for each run" : "";
     const said = `guest: ${machine.filter(Boolean).join(", ")}, ${settle} s to settle${begun}`;
     lines.push(append ? `${said}, command line: ${append}` : said);

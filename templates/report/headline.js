@@ -23,6 +23,8 @@ export function drawAnswers() {
   // What several parts have in common stands above.
   const [title, told] = data.joint ? ["part-heading", "part-answers"] : ["heading", "answers"];
   at(title).textContent = visible(heading);
+  // The first sentence says it all: a heading above it would say it twice.
+  at(title).classList.toggle("hidden", answers.length > 0);
   fill(told, "span", answers.length ? answers : [nothing]);
   at("workload").textContent = visible(workload.description);
 }

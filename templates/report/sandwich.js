@@ -1,7 +1,8 @@
 // One function: who calls it (above) and what it calls (below), both sides against each other.
 
 import {
-  callsOf, formatCalls, frameName, knownCalls, metric, pair, pairOf, ranks, tree, unhurried,
+  callsOf, formatCalls, frameName, idOf, isBelow, keyOf, knownCalls, metric, pair, pairOf,
+  ranks, tree, unhurried,
 } from "../profile/chosen.js";
 import { codeSentences, drawClasses } from "../profile/classes.js";
 import { drawCode, startCode } from "../code/code_view.js";
@@ -12,7 +13,7 @@ import { Flamegraph } from "../profile/flamegraph.js";
 import { MOST_ROWS } from "../profile/frames.js";
 import { count, formatChange, short } from "../page/numbers.js";
 import { formatCount, formatDifference } from "../profile/units.js";
-import { alone, sides, state, writeAddress } from "../page/state.js";
+import { alone, joined, parted, sides, state, writeAddress } from "../page/state.js";
 import { Tree } from "../profile/tree.js";
 
 /** @import { Calls } from "../profile/chosen.js" */
@@ -68,6 +69,9 @@ function around(id, callers) {
   return pairOf(new Tree(parent, functions, ranks, inlined), selfs.left, selfs.right);
 }
 
+/** The number of the open function, -1 if there is none here. */
+export const openId = () => idOf(state.function);
+
 const drawHalvesUnhurried = unhurried(drawHalves);
 
 /** What had the focus when a function was opened. @type {Element | null} */
@@ -79,7 +83,7 @@ export function openFunction(id) {
   if (id >= metric.functions.length) return;
   const from = document.activeElement;
   if (!at("sandwich").contains(from)) opener = from;
-  state.function = String(id);
+  state.function = keyOf(id);
   writeAddress(true);
   hideTip();
   drawHeading();
@@ -89,7 +93,7 @@ export function openFunction(id) {
 
 /** Scroll to the function that is open; it is read out, and keys go on from there. */
 export function showHeading() {
-  if (state.function === "") return;
+  if (openId() < 0) return;
   at("sandwich").scrollIntoView({ block: "start" });
   at("sandwich-name").focus({ preventScroll: true });
 }
@@ -107,9 +111,9 @@ export function drawSandwich() {
 }
 
 function drawHeading() {
-  at("sandwich").hidden = state.function === "";
-  if (state.function === "") return;
-  const id = Number(state.function);
+  const id = openId();
+  at("sandwich").hidden = id < 0;
+  if (id < 0) return;
   const row = metric.functions[id];
   const said = (/** @type {Kind} */ kind) => {
     const [left, right] = sides(row[kind]);
@@ -118,6 +122,7 @@ function drawHeading() {
     return `${kind} ${both}: ${formatDifference(left, right)} (${formatChange(left, right)})`;
   };
   at("sandwich-name").textContent = visible(row.name);
+  at("focus-open", HTMLButtonElement).disabled = idOf(state.focus) === id;
   const where = [row.object, row.side, declared(id)].filter(Boolean).join(" · ");
   at("sandwich-where").textContent = visible(where);
   const told = [said("self"), said("total"), ...callSentences(id), ...codeSentences(id)];
@@ -127,8 +132,9 @@ function drawHeading() {
 }
 
 function drawHalves() {
-  if (state.function === "") return;
-  for (const half of halves) drawHalf(half, Number(state.function));
+  const id = openId();
+  if (id < 0) return;
+  for (const half of halves) drawHalf(half, id);
 }
 
 /** @param {typeof halves[0]} half @param {number} id */
@@ -141,7 +147,7 @@ function drawHalf({ kind, graph }, id) {
   const most = pair.largest("total");
   const frames = graph.layout({
     pair: found, zoom: 0, widths, scale: widths[0], label: name, selected: -1, matches: null,
-    folded: [], colour: alone() ? "none" : "total", most, flame: callers,
+    folded: [], isBelow, colour: alone() ? "none" : "total", most, flame: callers,
   });
   graph.paint(frames, frames.rows.length);
   graph.canvas.setAttribute("aria-label", `${kind}s of ${visible(name).slice(0, 200)}`);
@@ -197,8 +203,9 @@ const halves = ["caller", "callee"].map((kind) => {
   return { kind, graph: new Flamegraph(`graph-${kind}s`) };
 });
 
-/** @param {(row: number) => void} showData shows the data that an instruction accesses */
-export function startSandwich(showData) {
+/** @param {(row: number) => void} showData shows the data that an instruction accesses
+ * @param {(to: {focus?: string, hide?: string}) => void} transformBy */
+export function startSandwich(showData, transformBy) {
   startCode(showData);
   for (const { graph } of halves) {
     graph.canvas.addEventListener("pointermove", (event) => {
@@ -219,6 +226,10 @@ export function startSandwich(showData) {
     width = innerWidth;
   });
   at("sandwich-close").addEventListener("click", closeFunction);
+  at("focus-open").addEventListener("click", () => transformBy({ focus: state.function }));
+  at("hide-open").addEventListener("click", () => transformBy({
+    hide: joined([...new Set([...parted(state.hide), state.function])]),
+  }));
   at("sandwich").addEventListener("keydown", (event) => {
     if (event.key === "Escape") closeFunction();
   });

@@ -94,7 +94,7 @@ function shownColumn(table, { name, title, kernel, of, shows }, n, what) {
       const whole = shows?.length ? signed(Number(value), written) : written(Number(value));
       return element("td", value === null ? "-" : whole);
     }
-    const sure = value && ["exact", "changed", null].includes(/** @type {any} */ (verdict(row)));
+    const sure = value && isSure(verdict(row));
     const tint = !sure || !near ? "" : Number(value) > 0 ? "more" : "less";
     /** @param {number} one */
     const shown = (one) => shapeCount(table, one, kernel);
@@ -173,20 +173,46 @@ function titledShape(table, section) {
   return [details];
 }
 
-/** @param {Section} section */
-function drawSection({ name, title, sentences, tables, notes }) {
+/** Whether a difference is known, and no chance. @param {unknown} verdict of it, if it has one */
+const isSure = (verdict) => [null, "exact", "changed"].includes(/** @type {any} */ (verdict));
+
+/** Whether nothing in a section changed for certain, of what could have.
+ * @param {Section} section */
+function isUnchanged({ tables }) {
+  const cells = (tables ?? []).flatMap((table) =>
+    table.columns.flatMap(({ kernel, kind }, n) => {
+      if (kind !== "delta") return [];
+      const verdict = cellOf(table, "verdict", kernel ?? null);
+      return table.rows.map((row) => Number(row[n]) !== 0 && isSure(verdict(row)));
+    }));
+  return cells.length > 0 && !cells.some(Boolean);
+}
+
+/** Where nothing changed, a line that opens. @param {Section} section */
+function drawSection(section) {
+  const { name, title, sentences, tables, notes } = section;
   const made = element("section");
   made.id = name;
   const head = element("h2", title);
   head.id = `${name}-title`;
   made.setAttribute("aria-labelledby", head.id);
-  made.append(head, ...(sentences ?? []).map((sentence) => element("p", sentence)));
-  made.append(...(tables ?? []).flatMap((table) => titledShape(table, head.id)));
-  if (notes?.length) made.append(noteList(notes));
+  const told = (sentences ?? []).map((sentence) => element("p", sentence));
+  const parts = (tables ?? []).flatMap((table) => titledShape(table, head.id));
+  if (notes?.length) parts.push(noteList(notes));
+  if (!isUnchanged(section)) {
+    made.append(head, ...told, ...parts);
+    return made;
+  }
+  const details = element("details"), summary = element("summary");
+  summary.append(head, " ", element("span", (sentences ?? []).join(" ") || "nothing changed"));
+  details.append(summary, ...parts);
+  made.append(details);
   return made;
 }
 
-/** @param {Section[]} sections */
+/** What changed first. @param {Section[]} sections */
 export function drawSections(sections) {
-  at("sections").replaceChildren(...sections.map(drawSection));
+  const [changed, same] = [false, true].map((wanted) =>
+    sections.filter((section) => isUnchanged(section) === wanted));
+  at("sections").replaceChildren(...[...changed, ...same].map(drawSection));
 }

@@ -3,7 +3,7 @@
 import { data, ownPoint, point } from "../page/data.js";
 import { at, button, clipped, element, fill, heading, scrollByKeys } from "../page/elements.js";
 import { count } from "../page/numbers.js";
-import { state, writeAddress } from "../page/state.js";
+import { FIRST_LINE, metricNumber, state, writeAddress } from "../page/state.js";
 import { onOtherRoom } from "../sharing/line_drawing.js";
 import { heldLocks } from "../sharing/held_locks.js";
 import { heldSharing, sharingOf } from "../sharing/shared.js";
@@ -20,7 +20,7 @@ let allRows = false;
 
 /** A function as a link, where the page has one of this name. @param {string} title */
 function sharedLink(title) {
-  const { functions } = data.metrics[Number(state.metric)] ?? { functions: [] };
+  const { functions } = data.metrics[metricNumber()] ?? { functions: [] };
   const [name] = title.split(" ");
   const found = functions.flatMap((row, id) => (row.name === name ? [id] : []));
   const text = clipped(title, 80);
@@ -57,11 +57,12 @@ function sharingFoot(page) {
 function drawUnpackedSharing(page) {
   sharingHead(page);
   const table = at("sharing-rows", HTMLTableElement);
-  const open = state.line === "" ? -1 : Number(state.line);
+  const open = state.line === FIRST_LINE
+    ? 0 : page.rows.findIndex(({ name }) => name === state.line);
   const shown = allRows ? page.rows : page.rows.slice(0, Math.max(FIRST_SHARED, open + 1));
   const columns = sharedColumns(page).length + 4;
   table.tBodies[0].replaceChildren(...shown.flatMap((row, number) => {
-    const press = () => openLine(number === open ? "" : String(number));
+    const press = () => openLine(number === open ? "" : row.name);
     const line = sharedLine(page, row, number, number === open, press, sharedLink);
     return number === open ? [line, sharedDetails(page, row, columns, sharedLink)] : [line];
   }));
@@ -100,10 +101,10 @@ export async function drawSharing() {
   if (heldSharing() === held) drawUnpackedSharing(page);
 }
 
-/** Open a row, "" for none. @param {string} number */
-function openLine(number) {
+/** Open a row, "" for none. @param {string} name */
+function openLine(name) {
   const again = document.activeElement?.closest("#sharing tr")?.id;
-  state.line = number;
+  state.line = name;
   writeAddress();
   drawSharing().then(() => {
     if (again) document.getElementById(again)?.querySelector("button")?.focus();

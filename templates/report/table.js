@@ -1,15 +1,17 @@
 // The function table: sorted, filtered, the accessible form of the graphs.
 
 import { barCell, barHeading, scaleBars } from "../profile/bars.js";
-import { ids, metric } from "../profile/chosen.js";
+import { ids, isBelow, metric } from "../profile/chosen.js";
 import { columns, selfDelta } from "../profile/columns.js";
 import { data } from "../page/data.js";
-import { at, button, element, heading, scrollByKeys, visible } from "../page/elements.js";
+import {
+  at, breakable, button, element, heading, scrollByKeys, visible,
+} from "../page/elements.js";
 import { count } from "../page/numbers.js";
-import { unitTitle } from "../profile/units.js";
+import { difference, unitTitle } from "../profile/units.js";
 import { openFunction } from "./sandwich.js";
 import { found } from "../profile/search.js";
-import { state } from "../page/state.js";
+import { sides, state } from "../page/state.js";
 
 /** @import { Column, Row } from "../profile/columns.js" */
 /** @import { Function as FunctionRow } from "../page.d.ts" */
@@ -20,11 +22,25 @@ const PAGE = 200;
 /** By which column rows are sorted, and how many are shown. */
 const order = { key: "delta", descending: true, shown: FIRST };
 const table = at("functions", HTMLTableElement);
+/** Columns in which a number has a fraction. @type {Set<string>} */
+let broken = new Set();
 
-/** Functions that the side and the search leave, in order. */
+/** Whether a row changed the way that the reader wants to see. @param {FunctionRow} row */
+function isWay(row) {
+  const delta = state.way && difference(...sides(row.self));
+  return state.way === "" || (state.way === "more" ? Number(delta) > 0 : Number(delta) < 0);
+}
+
+/** Whether nothing of a function is left on either side. @param {FunctionRow} row */
+const isGone = ({ self, total }) =>
+  ![...sides(self), ...sides(total)].some((count) => count !== 0);
+
+/** Functions that the side, the way and the search leave, in order. */
 function chosenRows() {
+  const isPart = Boolean(state.focus || state.hide);
   const rows = metric.functions.filter(
-    (row, id) => (!state.side || row.side === state.side) && (found.matches?.[id] ?? true),
+    (row, id) => (!state.side || row.side === state.side) && (found.matches?.[id] ?? true) &&
+      isWay(row) && !isBelow(...sides(row.total)) && !(isPart && isGone(row)),
   );
   const column = columns().find(({ key }) => key === order.key);
   const direction = order.descending ? -1 : 1;
@@ -68,7 +84,10 @@ function addNumbers(line, row, shown, bar) {
   const delta = selfDelta(row);
   for (const column of shown) {
     const tint = column.signed && delta ? (delta > 0 ? "more" : "less") : "";
-    line.append(element("td", column.cell(row), numberClass(column.width, tint)));
+    const text = column.cell(row);
+    const cell = element("td", text, numberClass(column.width, tint));
+    cell.classList.toggle("whole", broken.has(column.key) && /^[+-]?[\d,]+$/.test(text));
+    line.append(cell);
     if (column.key === "delta") line.append(bar(row));
   }
 }
@@ -77,7 +96,8 @@ function addNumbers(line, row, shown, bar) {
 function drawRow(row, shown) {
   const line = element("tr");
   const name = element("td", "", "name");
-  const open = button(row.name, "link", () => openFunction(ids.get(row) ?? 0));
+  const open = button("", "link", () => openFunction(ids.get(row) ?? 0));
+  open.append(...breakable(row.name));
   name.append(open);
   const notes = [
     ...(row.object === "vmlinux" ? [] : [row.object]),
@@ -95,7 +115,10 @@ function drawRow(row, shown) {
 export function drawBody() {
   const rows = chosenRows();
   const shown = columns();
-  const lines = rows.slice(0, order.shown).map((row) => drawRow(row, shown));
+  const seen = rows.slice(0, order.shown);
+  broken = new Set(shown.filter(({ cell }) =>
+    seen.some((row) => /\d\.\d+$/.test(cell(row)))).map(({ key }) => key));
+  const lines = seen.map((row) => drawRow(row, shown));
   table.tBodies[0].replaceChildren(...lines);
   const rest = rows.length - lines.length;
   at("status").textContent = visible(

@@ -1,6 +1,7 @@
 // The flamegraphs of the whole tree: what they show of the state, pointer and keys.
 
-import { folded, pair, tree, zoomed } from "../profile/chosen.js";
+import { folded, isBelow, pair, pathOf, tree, zoomed } from "../profile/chosen.js";
+import { drawCallTree } from "./call_tree.js";
 import { drawCrumbs, startCrumbs } from "./crumbs.js";
 import { hideTip, showTip, spoken } from "../profile/details.js";
 import { at, element } from "../page/elements.js";
@@ -38,6 +39,7 @@ function scenes(zoom) {
   const selected = keyed ? cursor : hovered;
   const scene = {
     pair, zoom, colour, most, matches: found.matches, flame, selected, folded: folded(),
+    isBelow,
   };
   if (state.view === "both") {
     const [left, right] = [pair.width("left"), pair.width("right")];
@@ -97,10 +99,11 @@ export function drawTree() {
 
 /** @param {number} node */
 function zoomTo(node) {
-  state.zoom = node >= tree.size || folded().includes(node) ? "" : String(node);
+  state.zoom = node >= tree.size || folded().includes(node) ? "" : pathOf(node);
   hideTip();
   writeAddress(true);
   drawTree();
+  drawCallTree();
 }
 
 function turnFold() {

@@ -1,6 +1,8 @@
 // The report: fills the controls, and draws everything when the state changes.
 
 import { drawAccesses, showAccess, startAccesses } from "./access_view.js";
+import { drawCallTree, startCallTree } from "./call_tree.js";
+import { drawContents } from "./contents.js";
 import { drawBlame } from "./blame.js";
 import { choose, unhurried } from "../profile/chosen.js";
 import { data, point } from "../page/data.js";
@@ -8,7 +10,6 @@ import { at, scrollByKeys, visible } from "../page/elements.js";
 import { drawExperiment } from "./experiment.js";
 import { drawFacts } from "./facts.js";
 import { drawAnswers, drawDiffers, drawLargest } from "./headline.js";
-import { recall, remember } from "./kept.js";
 import { drawSandwich, showHeading, startSandwich } from "./sandwich.js";
 import { search } from "../profile/search.js";
 import { searchByKeys } from "../page/search_keys.js";
@@ -17,6 +18,7 @@ import { drawSections } from "./sections.js";
 import { drawSharing, startSharing } from "./sharing_view.js";
 import { drawSteps, startSteps } from "./steps.js";
 import { drawBody, drawTable, openFirst, showFirst, startTable } from "./table.js";
+import { drawTransforms } from "./transforms.js";
 import { drawTree, startTree } from "./tree_view.js";
 
 /** @import { Point } from "../page.d.ts" */
@@ -29,18 +31,21 @@ function change(key, value) {
   // A kernel is not set against itself: the sides change places.
   if (key === "left" && state.right === value) state.right = before;
   if (key === "right" && state.left === value) state.left = before;
-  if (key === "metric" || key === "point") {
-    const kept = remember();
-    takeState({ ...state, function: "", zoom: "" });
-    if (data.metrics.length) {
-      choose();
-      recall(kept);
-    }
-  }
+  // What is looked at has a name, and is found again there.
+  if (key === "metric" || key === "point") takeState({ ...state });
   // Rows of another kind have other numbers.
   if (key === "group") state.access = "";
   writeAddress();
   draw();
+}
+
+/** Take another transform of the stacks. @param {{focus?: string, hide?: string}} to */
+function transformBy(to) {
+  // Numbers of frames change, and where they lie.
+  Object.assign(state, { zoom: "", ...to });
+  writeAddress(true);
+  draw();
+  if (state.function !== "") showHeading();
 }
 
 // Where the graph takes its time, the table waits until the reader stops typing.
@@ -87,9 +92,15 @@ function drawPoint() {
   drawFacts();
   // Timed runs have no functions.
   for (const id of ["profile", "skip", "largest"]) at(id).hidden = !data.metrics.length;
+  if (!data.metrics.length) for (const id of ["accesses", "blame"]) at(id).hidden = true;
 }
 
 function draw() {
+  drawAll();
+  drawContents();
+}
+
+function drawAll() {
   if (drawnPoint !== point) drawPoint();
   drawControls();
   drawDiffers();
@@ -101,8 +112,10 @@ function draw() {
     if (label !== state.right) change("right", label);
   });
   drawBlame();
+  drawTransforms(transformBy);
   drawTree();
   drawTable();
+  drawCallTree();
   drawAccesses();
   drawSteps();
   drawSandwich();
@@ -125,7 +138,8 @@ function startProfile() {
   startTable();
   startSteps();
   startTree();
-  startSandwich(showAccess);
+  startCallTree();
+  startSandwich(showAccess, transformBy);
   startAccesses();
 }
 

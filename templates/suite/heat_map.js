@@ -80,14 +80,14 @@ function inOrder(cells) {
 
 /** How strongly a change is marked. @param {SuiteChange} change */
 function changeClass(change) {
-  const { delta, verdict, relevant, depends } = change;
+  const { delta, relevant, depends } = change;
   if (depends) return "depends";
-  if (verdict === "depends on state" && !relevant) return "same";
-  if (!delta || verdict === "unchanged" || verdict === "unsure") return "same";
+  // It is not certain, or below the threshold.
+  if (!delta || !relevant) return "same";
   const size = Math.abs(leastOf(change) ?? 1);
   const level = LEVELS.filter((least) => size >= least).length;
   const way = delta > 0 ? "more" : "less";
-  return `${way} level-${level}${relevant ? " relevant" : ""}`;
+  return `${way} level-${level} relevant`;
 }
 
 /** @param {SuiteCell} cell @param {string} label */

@@ -81,7 +81,7 @@ def open_code(page: Page, name: str) -> None:
     page.page.click(f"#functions button.link:text-is('{name}')")
     page.wait_until(
         "JSON.parse(document.querySelector('#code-list').dataset.function ?? '[]')[1] === "
-        "Number(state.function)"
+        "state.function"
     )
 
 
@@ -405,7 +405,7 @@ def test_the_page_reads_what_was_packed(browser: Any, tmp_path: Path) -> None:
     code = large(300, ["base", "new"])
     for page in _opened(browser, tmp_path, code):
         found = page.page.evaluate(
-            """() => codeOf(0, Number(state.function)).then(code =>
+            """() => codeOf(0, idOf(state.function)).then(code =>
               Object.entries(code.kernels).map(([label, of]) => [label, of.text.flatMap((text, n) =>
                 text ? [[addressOf(of, n), code.strings[text], of.count[n]]] : [])]))"""
         )

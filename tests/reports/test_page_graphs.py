@@ -20,7 +20,7 @@ def test_first_screen_names_the_answer_and_the_function(browser: Any, tmp_path: 
     page = Page(browser, compare(call_stacks(), ops=10), tmp_path, 1280)
     assert "helper" in page.page.inner_text("#answers")
     assert "6.0.0 → new: 6.1.0" in page.page.inner_text("#differs")
-    assert page.page.inner_text(".chip").startswith("helper +70.00")
+    assert page.page.inner_text(".chip").startswith("helper +70 (")
     box = page.page.locator("#graph-left").bounding_box()
     assert box["y"] < 400
     page.page.click(".chip")
@@ -95,7 +95,7 @@ def test_a_linked_state_comes_back(browser: Any, tmp_path: Path) -> None:
     assert other.input_value("#unit") == "share"
     assert drawn(page) == shown
     other.goto(
-        page.url + "#metric=9&zoom=99999&view=x&function=-1&left=new&right=new&width=__proto__"
+        page.url + "#metric=9&zoom=no;such&view=x&function=none&left=new&right=new&width=__proto__"
     )
     other.reload()
     other.wait_for_selector("html[data-ready]")

@@ -82,7 +82,7 @@ def test_choosing_an_architecture(browser: Any, folder: Path, tmp_path: Path) ->
     assert "flush" not in seen["architecture=arm64,folio_kib=64"]
     told = page.page.inner_text("#part-answers")
     assert "0.411 times" in told
-    assert page.page.locator("#functions tfoot").inner_text().split()[1:3] == ["285.00", "117.00"]
+    assert page.page.locator("#functions tfoot").inner_text().split()[4:6] == ["285", "117"]
     # Its own tables and charts are those of the architecture.
     assert "203" in page.page.locator("#experiment-tables").inner_text()
     assert "x86_64" not in page.page.inner_text("#evidence").replace("x86_64, 1 vCPU", "")

@@ -211,7 +211,9 @@ def test_many_crumbs_are_one_row(browser: Any, tmp_path: Path) -> None:
     page = Page(browser, compare({"base": rows, "new": rows[:39]}), tmp_path, 1000)
     script = "document.getElementById('graphs').getBoundingClientRect().y + scrollY"
     before = page.page.evaluate(script)
-    page.page.goto(f"{page.url}#zoom=38")
+    page.page.goto(
+        f"{page.url}#zoom={';'.join(f'a_function_with_a_long_name_{n}' for n in range(39))}"
+    )
     page.wait_until("document.querySelectorAll('#crumbs button').length > 30")
     assert page.page.evaluate(script) == before
     last = page.page.locator("#crumbs button").last.bounding_box()

@@ -172,7 +172,7 @@ def test_keys_open_and_close_a_row(opened: Page) -> None:
     page.keyboard.press("Enter")
     opened.wait_until("document.querySelector('#shared-row-1.open') !== null")
     # It is a view that can be linked.
-    assert "line=1" in page.url
+    assert "line=file.f_ref" in page.url
     page.reload()
     opened.wait_until("document.querySelector('#shared-row-1.open') !== null")
     opened.requests[:] = [opened.url]

@@ -1,4 +1,8 @@
 "use strict";
+// Excerpts are fetched from the pages found, which no browser allows a page that is a file.
+if (typeof DOCUMENTATION_OPTIONS !== "undefined") {
+  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = location.protocol !== "file:";
+}
 // A narrow page begins with its text: the list of documents opens when it is asked for.
 document.addEventListener("DOMContentLoaded", () => {
   const list = document.querySelector("#site-documents details");
