@@ -304,7 +304,7 @@ class Facts:
         return bool(self.contended) and self.profile(_SLEEPERS).grew > brief
 
     def _executing(self) -> Iterator[Row]:
-        """Of functions that neither wait nor idle."""
+        """What functions that neither wait nor idle cost."""
         for row, function in self.own():
             if not (_IDLING.fullmatch(function) or _WAITERS.fullmatch(function)):
                 yield row
