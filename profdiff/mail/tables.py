@@ -114,7 +114,7 @@ def _matrix(
     if any(units.width(line) > WIDTH for block in blocks for line in block.lines):
         blocks = drawn(narrow=True)
     main = some.index(largest.result) if largest.result in some else 0
-    parts = [replace(table(block), main=main) for block in blocks]
+    parts = [replace(table(block), main=main, least=3) for block in blocks]
     told = [] if more.startswith("0 ") else [more]
     told += [units.counted(left_out, "more kernel")] if left_out else []
     if told:
@@ -138,7 +138,7 @@ def _ladder(findings: Findings, one: Result, kernel: int) -> list[Part]:
     ]
     rows = [[row[at] for at in kept] for row in grid.rows]
     blocks = draw(result.heading(one), columns, _texts(rows), WIDTH)
-    return [replace(table(block), main=kernel) for block in blocks]
+    return [replace(table(block), main=kernel, least=3) for block in blocks]
 
 
 def cover_letter(findings: Findings) -> list[str]:

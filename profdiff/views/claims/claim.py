@@ -30,6 +30,7 @@ _MAX_SUBJECT, _MAX_NAME = 150, 40
 _HEADLINES = 2
 _DIGITS = 12
 _OTHER = "other mappings, files and addresses"
+_OTHER_BOOTS = "other random numbers and addresses (--vary-boots)"
 
 
 class Claim(Record, frozen=True):
@@ -261,16 +262,17 @@ def subject_of(findings: Findings, label: str, text: str, suffixes: Sequence[str
 
 def _sure(findings: Findings, label: str, change: Estimate) -> str:
     """How sure it is, where that is a question."""
+    other = _OTHER_BOOTS if any(run.boot for run in findings.manifest.runs) else _OTHER
     if change.alone:
-        return f"This was seen in one state: {_OTHER} were not tried."
+        return f"This was seen in one state: {other} were not tried."
     if change.verdict is Verdict.DEPENDS:
         most = findings.differ.get(label)
         differ = f"; they differ most in {units.printable(most.name)}" if most else ""
-        return f"{change.states:,} states were compared ({_OTHER}){differ}."
+        return f"{change.states:,} states were compared ({other}){differ}."
     if change.states > 1:
         span = units.changes(change.median.low, change.median.high)
         span = f": {span}" if results_result.spans_states(change) else ""
-        return f"This was seen in {change.states:,} states ({_OTHER}){span}."
+        return f"This was seen in {change.states:,} states ({other}){span}."
     if change.verdict is Verdict.EXACT:
         return ""
     boots = " and ".join(map(str, dict.fromkeys(change.boots)))
