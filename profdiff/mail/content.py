@@ -13,6 +13,7 @@ from profdiff.evidence.largest_change import LargestChange, largest_change
 from profdiff.evidence.statistics import Verdict
 from profdiff.mail import measured, tables, topics
 from profdiff.mail.letter import (
+    FEWEST_FUNCTIONS,
     LINES,
     ROWS,
     WIDTH,
@@ -150,6 +151,9 @@ def fitting(make: Callable[[MailOptions], Letter], wishes: MailOptions) -> Lette
     said, top = make(wishes), wishes.top
     while said.excess and top > ROWS:
         top = max(min(top, LINES) - said.excess, ROWS)
+        said = make(replace(wishes, top=top))
+    while said.remaining and top > FEWEST_FUNCTIONS:
+        top -= 1
         said = make(replace(wishes, top=top))
     return said
 

@@ -18,6 +18,8 @@ LINES = 60
 # The rows of a table that are kept before remarks are omitted, and where these did not suffice.
 ROWS = 5
 FEWEST = 2
+# Of functions, whose last row sums up the others.
+FEWEST_FUNCTIONS = 3
 # What kernel lists take: Documentation/process/submitting-patches.rst (their limit is in octets).
 LIMIT = 100_000
 
@@ -213,6 +215,12 @@ class Letter:
         """How many lines must be left out for LINES."""
         bare = self._bare()
         return max(bare._text(bare._parts()).count("\n") - LINES, 0)
+
+    @property
+    def remaining(self) -> int:
+        """How many lines are too many where tables and notes are as short as they become."""
+        bare = self._bare()
+        return max(bare._text(bare._bounded(bare._parts())).count("\n") - LINES, 0)
 
     def _bare(self) -> "Letter":
         """What counts for LINES."""

@@ -326,8 +326,8 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
         return ""
     each = "one boot" if boots == 1 else f"{boots:,} boots"
     limits = (
-        "They say nothing about time, cycles or caches, nor about other configs: "
-        f"{recording.TIME_SIGN}."
+        f"They say nothing about time, cycles or caches: {recording.TIME_SIGN}. Other configs have "
+        "other counts."
     )
     if registry.collector(collector).kind == TRANSFERRED:
         what = "Transfers of cache lines are counted from every access to memory"

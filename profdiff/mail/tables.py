@@ -244,7 +244,8 @@ def functions(
     title = f"Functions that changed most{at} ({what}):"
     shown = shapes.changed(comparison, kernel, top)
     blocks = drawn(shown, title, WIDTH) if shown.rows else []
-    parts: list[Part] = [replace(table(block), least=3) for block in blocks]
+    parts: list[Part] = [replace(table(block), least=top) for block in blocks]
+    parts += [Prose(note.text) for note in shown.legend]
     in_kernel = any(function.in_kernel for function in comparison.functions)
     if comparison.unresolved_total("kernel").any() and not in_kernel:
         text = "Kernel functions have no names here: no symbols of these kernels were given."

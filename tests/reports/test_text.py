@@ -134,7 +134,7 @@ def test_three_kernels_have_a_column_each() -> None:
     ("less", "said"),
     [
         (0, "100% of the increase is in f."),
-        (90, "the largest change is in f; others offset part of it."),
+        (90, "the largest increase is in f; other functions offset part of it."),
     ],
 )
 def test_a_part_is_no_more_than_the_whole(less: int, said: str) -> None:

@@ -67,13 +67,21 @@ def exact(comparison: Comparison, rows: Rows) -> Table:
     remark = one_boot(comparison)
     about: dict[str, Any] = {"title": comparison.metric.title, "kernels": comparison.labels}
     about["remark"] = remark
-    functions, shown = comparison.functions, set(rows.shown.tolist())
-    pairs = [f"{functions[o].name} to {functions[n].name}" for n, o in names.items() if n in shown]
-    if pairs:
-        why = "of one file, with the same callers, about as dear"
-        told = f"renamed, as far as can be told: {units.few(pairs, 5)} ({why})"
-        about["legend"] = [Note(text=told)]
+    about["legend"] = _renames(comparison, names, rows.shown.tolist())
     return _table(columns, [*lines, *tail], ops=comparison.ops, **about)
+
+
+def _renames(comparison: Comparison, names: Mapping[int, int], shown: Sequence[int]) -> list[Note]:
+    """Which of the functions ``shown`` have another name on the base."""
+    functions, known = comparison.functions, set(shown)
+    pairs = [
+        f"{functions[old].name} to {functions[new].name}"
+        for new, old in names.items()
+        if not known.isdisjoint((old, new))
+    ]
+    why = "of one file, with the same callers, about as dear"
+    told = f"renamed, as far as can be told: {units.few(pairs, 5)} ({why})"
+    return [Note(text=told)] if pairs else []
 
 
 def _renamed(comparison: Comparison, kernel: int, names: Mapping[int, int]) -> list[Cells]:
@@ -152,8 +160,13 @@ def changed(comparison: Comparison, kernel: int, top: int) -> Table:
     columns = [_count(label, "count" if exact else "detail") for label in pair]
     columns += [] if exact else [_share(label, whole, label) for label in pair]
     columns += [_differs(base, other, "delta", spare=1), _differs(base, other, "change", spare=2)]
-    columns += _renamed(comparison, kernel, other_names(comparison, kernel))
-    return _table(columns, [*lines, whole], title="", kernels=list(pair), ops=comparison.ops)
+    names = other_names(comparison, kernel)
+    columns += _renamed(comparison, kernel, names)
+    about: dict[str, Any] = {
+        "kernels": [*pair],
+        "legend": _renames(comparison, names, order[:most]),
+    }
+    return _table(columns, [*lines, whole], title="", ops=comparison.ops, **about)
 
 
 def side_by_side(

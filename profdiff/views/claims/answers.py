@@ -87,8 +87,10 @@ class Largest(Record, frozen=True):
         """In words, as a part of ``whole`` ("the increase")."""
         inlined = ", including functions inlined there" if self.inlined else ""
         if self.part > 1:
-            changed = "change is" if len(self.functions) == 1 else "changes are"
-            return f"the largest {changed} in {self.names}{inlined}; others offset part of it"
+            kind, are = whole.removeprefix("the "), "is" if len(self.functions) == 1 else "are"
+            plural = "" if are == "is" else "s"
+            told = f"the largest {kind}{plural} {are} in {self.names}{inlined}"
+            return f"{told}; other functions offset part of {'it' if are == 'is' else 'them'}"
         return f"{units.percent(self.part, '.0f')} of {whole} is in {self.names}{inlined}"
 
 
