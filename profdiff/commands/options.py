@@ -117,6 +117,11 @@ def options(
     kernels = _kernels(base, [one for text in toggles for one in text.split(",")], append, given)
     context.meta[TOGGLED] = [one.label for one in kernels[1:]]
     given |= {"series": None, "append": ""}
+    if "-" in tables.targets.values() and not dry_run:
+        raise InputError(
+            "standard output has what record says: record first, then write the tables of its "
+            "folder: profdiff options FOLDER --json -"
+        )
     if dry_run:
         _plan(context, kernels, given)
         return 0

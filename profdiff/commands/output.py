@@ -326,7 +326,8 @@ class TableOutput(NamedTuple):
         if self.conditions:
             taken = "-" in self.targets.values()
             say = terminal.tell if taken else terminal.say
-            say(judgements.told(judged, suite=suite).removesuffix("\n"))
+            text = judgements.told(judged, suite=suite).removesuffix("\n")
+            say(units.ascii_only(text) if self.asked.ascii_only else text)
         makes: list[Callable[[], str | bytes]] = [
             lambda: csv.tables(section.tables),
             lambda: json.render(topic_document(section)),

@@ -88,7 +88,7 @@ class Table:
         """The table, and how much of it was left out."""
         if self.dropped and not (self.rows or self.foot):
             # A heading alone says nothing.
-            title = f"{self.head[0].rstrip(':')}: " if self.head else ""
+            title = f"{' '.join(self.head[:-1]).rstrip(':')}: " if self.head[1:] else ""
             return Prose(f"[{title}{units.counted(self.dropped, 'row')} left out]").lines()
         note = f"[{units.counted(self.dropped, 'more row')} left out]"
         told = [note] if self.dropped else []

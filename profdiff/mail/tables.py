@@ -138,7 +138,10 @@ def _ladder(findings: Findings, one: Result, kernel: int) -> list[Part]:
     ]
     rows = [[row[at] for at in kept] for row in grid.rows]
     blocks = draw(result.heading(one), columns, _texts(rows), WIDTH)
-    return [replace(table(block), main=kernel, least=3) for block in blocks]
+    # Kernels that were not built have rows, too.
+    label = findings.results.labels[kernel]
+    main = next((at for at, row in enumerate(grid.rows) if row[0] == label), 0)
+    return [replace(table(block), main=main, least=3) for block in blocks]
 
 
 def cover_letter(findings: Findings) -> list[str]:

@@ -310,3 +310,14 @@ def test_prose_names_no_kind(prose: str, cause: str) -> None:
     assert Report.read("", f"It is caused by false sharing.\n\n{table(CPI)}").remarks == [
         "It is caused by false sharing."
     ]
+
+
+def test_what_the_robot_writes_is_no_remark() -> None:
+    """Titles of commits and its own lines name causes, too."""
+    lines = [
+        'commit: 1234567890ab ("mm: reduce lock contention in faults")',
+        "url: https://git.example.org/linux.git lock-contention",
+        "test machine: 96 threads, probably busy",
+        "Subject: [mm] 1234567890ab: false sharing",
+    ]
+    assert Report.read("", "\n".join([*lines, "", table(CPI)])).remarks == []

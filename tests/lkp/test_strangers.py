@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import time
 
 from extent import examples
 from hypothesis import given, settings
@@ -64,3 +65,25 @@ def test_any_text_is_read_or_refused(above: str, rows: list[str]) -> None:
     ]
     made = [above, *table, *(f"  1.0  +2.0%  3.0  {row}" for row in rows)]
     shown("\n".join(["", *made]).encode(errors="replace"))
+
+
+def test_numbers_that_no_machine_measures_are_no_rows() -> None:
+    """Sums and quotients of rows are numbers."""
+    rows = [f"1.5e308  +10.0%  1.6e308  mpstat.cpu.all.{one}%" for one in ("sys", "usr", "idle")]
+    rows += [f"1.5e308  +1e+308  1.6e308  perf-profile.self.mcs_spin{n}" for n in range(3)]
+    rows += ["1e300  -99.0%  1e-300  perf-stat.overall.ipc"]
+    rows += ["1e-300  +9.0%  1e300  perf-stat.ps.instructions"]
+    rate = "1e300  -99.0%  1e-300  a.rate"
+    for some in ([rate, *rows], ["100  -50.0%  50  a.rate", *rows]):
+        table = ["x/testcase:", "  a/b", "commit:", "  1234567 (x)", "", "a b"]
+        table += ["-" * 10 + " " + "-" * 10, *(f"  {row}" for row in some)]
+        told = "noticed a -50.0% regression of a.rate on:"
+        shown("\n".join(["", told, "", *table]).encode())
+
+
+def test_rules_without_rows_are_read_once() -> None:
+    """Quadratic, these took minutes."""
+    lines = ["a b", "---------- ----------"] * 20_000
+    before = time.process_time()
+    shown("\n".join(["", *lines]).encode())
+    assert time.process_time() - before < 20

@@ -212,6 +212,8 @@ def _dice(one: Counter[_What], other: Counter[_What]) -> float:
     return 2 * (one & other).total() / whole if whole else 0.0
 
 
+# Of one file, on either side: of more, none is compared.
+_MAX_OF_FILE = 200
 # How many times as dear a function may be by another name that is near, and by any.
 _DEAR, _AS_DEAR = 1.5, 1.05
 
@@ -240,6 +242,7 @@ def other_names(comparison: Comparison, kernel: int) -> dict[int, int]:
     pairs = [
         (old, new)
         for gone, came in by_file.values()
+        if max(len(gone), len(came)) <= _MAX_OF_FILE
         for old in gone
         for new in came
         if is_near(old, new)

@@ -114,8 +114,8 @@ def _informed(
     number: int, facts: Sequence[Facts], own: Sequence[list[Judgement]]
 ) -> list[Judgement]:
     """What a table tells. One without a profile takes the lock that another one's shows; one that
-    tells nothing takes the instructions that another one of the same program tells, if its own
-    split has them for the largest part. A row that is absent did not change, so any other kind of
+    tells nothing takes the instructions that another one tells, if its own split has them for the
+    largest part. A row that is absent did not change, so any other kind of
     another table's is a candidate at most."""
     found = own[number]
     others = [
@@ -132,12 +132,17 @@ def _informed(
     same = [
         judgement
         for one, judgement in others
-        if judgement.kind == "instructions" and _agrees(facts[number], one)
+        if judgement.kind == "instructions"
+        and not judgement.another_op
+        and _agrees(facts[number], one)
     ]
     if same and len({one.kind for one in told}) == 1:
         return [same[0], *(one for one in found if one.kind not in ("instructions", *UNTOLD))]
     kinds = {one.kind for one in found}
-    more = {one.kind: one for one in reversed(told) if one.kind not in kinds}
+    more = dict[Kind, Judgement]()
+    for one in told:
+        if one.kind not in kinds:
+            more.setdefault(one.kind, one)
     if len(found) == 1 and more:
         found = [_candidates(number)]
     return [*found, *more.values()]
@@ -266,8 +271,8 @@ def _others(facts: Facts) -> Sequence[Row]:
     cost, used = facts.cost, facts.of_the_job
     appeared = sorted(facts.appeared, key=cost, reverse=True)
     net = math.fsum(map(cost, [*appeared, *facts.vanished]))
-    alone = used is not None and max(used[:2]) < ONE
-    if alone or net < MOVED_POINTS or net <= _HALF * 100 * (facts.cycles - 1):
+    alone, whole = used is not None and max(used[:2]) < ONE, 100 * (facts.cycles - 1)
+    if alone or whole <= 0 or net < MOVED_POINTS or net <= _HALF * whole:
         return []
     return [] if facts.contended or _misses(facts) else appeared
 

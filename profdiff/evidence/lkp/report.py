@@ -99,16 +99,17 @@ def tables(lines: Sequence[str]) -> list[Table]:
             continue
         above = lines[max(0, number - 60) : number - 1]
         table = Table(_parameters(above), [_text(head) for head in heads], _revisions(above))
-        _read_rows(table, lines[number + 1 :])
+        _read_rows(table, lines, number + 1)
         if table.rows:
             found.append(table)
     return found
 
 
-def _read_rows(table: Table, lines: Sequence[str]) -> None:
+def _read_rows(table: Table, lines: Sequence[str], start: int) -> None:
     """Read rows until the first empty line; titles of columns do not read as rows."""
-    for line in lines[:_MAX_ROWS]:
-        if not line.strip():
+    for line in islice(lines, start, start + _MAX_ROWS):
+        # A rule begins another table.
+        if not line.strip() or (not table.rows and _RULE.fullmatch(line.rstrip())):
             return
         if len(line) > _LONGEST_LINE:
             continue
@@ -127,17 +128,22 @@ def _row(line: str, columns: int) -> Row | None:
     for column in range(columns):
         if column:
             change = _ROW_CHANGE.match(line, at)
-            if change is None or not math.isfinite(size := float(change[1])):
+            if change is None or abs(size := float(change[1])) > _MOST_CHANGE:
                 return None
             changes.append(size)
             in_points, at = not change[2], change.end()
         value = _VALUE.match(line, at)
-        if value is None or not math.isfinite(number := float(value[1])):
+        if value is None or not _is_value(number := float(value[1])):
             return None
         means.append(Mean(number, int(value[2]) / 100 if value[2] else None))
         at = value.end()
     name = _NAME.match(line, at)
     return Row(_name(name[1]), means, changes, in_points) if name else None
+
+
+def _is_value(number: float) -> bool:
+    """Whether something can have been measured so, and sums and quotients of some are finite."""
+    return number == 0 or _LEAST <= abs(number) <= _MOST
 
 
 def _failures(line: str, columns: int) -> Failures | None:
@@ -215,7 +221,10 @@ _HASH = re.compile(r"[0-9a-f]{10,40}")
 _URL = re.compile(r"(?:url: )?(https?://[\w./~:@%+-]{5,300})(?: [\w./-]+)?")
 _MACHINE = re.compile(r"(?:on )?test machine: (.{1,200})")
 _SHORTEST = 10
-_PROSE = re.compile(r"[A-Z\"'(a-z][^|:=]*[a-z].*")
+# What a mean can be, but for 0. The robot's change against 0 is one against 1e-100, in percent.
+_LEAST, _MOST, _MOST_CHANGE = 1e-12, 1e18, 1e122
+# Not what the robot writes: "commit: ...", "url: ...", "| testcase: change | ...".
+_PROSE = re.compile(r"(?![\w .-]{1,40}:(?:\s|//)|\w+=)[A-Z\"'(a-z][^|]*[a-z].*")
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?]) +")
 _CAUSE = re.compile(
     r"\b(?:because|caused? by|due to(?! commit)|root cause|suspect|guess|culprit|bottleneck|"

@@ -147,13 +147,19 @@ def renamed(base: Booted, other: Booted) -> dict[Initcall, Initcall]:
     another file or on another level; or one of its level with a near name that executed the same
     functions. What could be one of two is none."""
     found = dict[Initcall, Initcall]()
-    for is_same in (lambda old, new: old.name == new.name, partial(_alike, base, other)):
+    for is_same in (_moved, partial(_alike, base, other)):
         gone = base.initcalls.keys() - other.initcalls.keys() - {*found.values()}
         came = other.initcalls.keys() - base.initcalls.keys() - found.keys()
         pairs = [(old, new) for old in gone for new in came if is_same(old, new)]
         olds, news = (Counter(pair[side] for pair in pairs) for side in (0, 1))
         found |= {new: old for old, new in pairs if olds[old] == news[new] == 1}
     return found
+
+
+def _moved(old: Initcall, new: Initcall) -> bool:
+    """Names are static: another file's initcall on another level may have the same by chance."""
+    alike = old.level == new.level or old.module == new.module
+    return old.name == new.name and alike
 
 
 def _alike(base: Booted, other: Booted, old: Initcall, new: Initcall) -> bool:

@@ -185,7 +185,10 @@ def _mostly(initcall: Initcall, base: Booted, other: Booted) -> str:
     )
     deltas = np.where(may_be_renamed(before, after), 0, after - before)
     most = int(np.abs(deltas).argmax()) if len(deltas) else 0
-    return f"{[*names][most]} {units.delta(int(deltas[most]))}" if deltas.any() else ""
+    # Where functions with other names hold most of it, the others are noise.
+    if not deltas.any() or 2 * abs(int(deltas[most])) < abs(int((after - before).sum())):
+        return ""
+    return f"{[*names][most]} {units.delta(int(deltas[most]))}"
 
 
 def _was(row: _Row) -> str:
