@@ -164,7 +164,7 @@ def changed(comparison: Comparison, kernel: int, top: int) -> Table:
     columns += _renamed(comparison, kernel, names)
     about: dict[str, Any] = {
         "kernels": [*pair],
-        "legend": _renames(comparison, names, order[:most]),
+        "legend": _renames(comparison, names, order[:most].tolist()),
     }
     return _table(columns, [*lines, whole], title="", ops=comparison.ops, **about)
 
