@@ -29,6 +29,7 @@ _SYSTEM = (*_EVERYWHERE, "/bin/", "/sbin/", "/lib", "/usr/", "/etc/")
 # Options whose values are no paths of the writer's machine, though they may look like some.
 _VERBATIM = ("--append", "--metric")
 _VERBATIM_SET = tuple(f"{option}=" for option in _VERBATIM)
+_GLUED = re.compile(r"(-[A-Za-z]|@|\w{1,10}://)([/~.].*)", re.DOTALL)
 # git:REPO@REV: a branch may have slashes.
 _GIT = re.compile(r"((?:[\w.+-]+=)*git:)([^@,:]+)(@[^,]*)?(.*)", re.DOTALL)
 
@@ -51,6 +52,9 @@ def words_without_paths(words: Sequence[str]) -> list[str]:
 
 
 def _word(word: str) -> str:
+    # -I/home/me/include, @/home/me/arguments, file:///home/me/x
+    if glued := _GLUED.fullmatch(word):
+        return f"{glued[1]}{_word(glued[2])}"
     before, equals, value = word.partition("=")
     if equals and re.fullmatch(r"[\w.+-]+", before):
         return f"{before}={_word(value)}"
@@ -87,7 +91,8 @@ def recorded(manifest: Manifest) -> tuple[list[str], bool]:
     for number, written in enumerate(words):
         option = words[number - 1] if 0 < number < end else ""
         # What a shard lacked, others recorded.
-        if not manifest.shard and (written.startswith("--shard") or option == "--shard"):
+        of_shard = option == "--shard" or written.partition("=")[0] == "--shard"
+        if not manifest.shard and number < end and of_shard:
             continue
         if option in _VERBATIM or (number < end and written.startswith(_VERBATIM_SET)):
             found.append(written)
@@ -95,7 +100,7 @@ def recorded(manifest: Manifest) -> tuple[list[str], bool]:
         if option == "--variant":
             found.append(_program(written, words))
             continue
-        if option == "--file" or written.startswith("--file="):
+        if option == "--file" or (number < end and written.startswith("--file=")):
             source, colon, place = written.partition(":")
             found.append(f"{_word(source)}{colon}{place}")
             continue

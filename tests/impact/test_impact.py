@@ -317,3 +317,29 @@ def test_what_is_no_trace(suite: Path, tmp_path: Path) -> None:
     }.items():
         done = profdiff("impact", suite, "--of", tmp_path / named, status=2)
         assert why in error_line(done)
+
+
+def test_a_group_has_a_size_too(tmp_path: Path) -> None:
+    """Cells of pipes write and read: what the program writes is not what the nearest one does."""
+    pipes: Costs = {
+        (("size", size),): (1_000 * factor, 1_100 * factor)
+        for size, factor in (("1", 1), ("4k", 2), ("64k", 9))
+    }
+    suite = _suite(tmp_path / "pipes.profdiff", {"pipe": pipes})
+    for size, cell, near in ((4096, "4k", 0), (1 << 20, "64k", 8)):
+        (tmp_path / "x").write_text(
+            f'write(4, "x"..., {size}) = {size}\nread(3, "x"..., {size}) = {size}\n' * 4
+        )
+        rows = [row for row in table(suite, tmp_path / "x") if row.get("cell")]
+        assert {row["cell"]: float(row["near"] or 0) for row in rows} == {f"pipe/{cell}": near}
+
+
+def test_a_call_that_another_process_ends_counts_once(suite: Path, tmp_path: Path) -> None:
+    """Without -o, the only process has no pid until there are two."""
+    (tmp_path / "x").write_text(
+        "clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>\n"
+        "[pid 5] close(3) = 0\n"
+        "[pid 4] <... clone resumed>) = 5\n"
+    )
+    calls = {row["system call"]: row["calls"] for row in table(suite, tmp_path / "x")}
+    assert calls["clone"] == "1.0"

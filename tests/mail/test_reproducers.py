@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+import synthetic
 from support import EXAMPLE, profdiff
 
 from profdiff.commands.experiment.request import asked_suite, experiments
 from profdiff.commands.record import record
 from profdiff.mail.content import typed_command
-from profdiff.mail.measured import recorded
+from profdiff.mail.measured import recorded, words_without_paths
 from profdiff.recording.suites import SuitePlan
 from profdiff.session import manifest as m
 from profdiff.session.manifest import Manifest
@@ -215,3 +216,19 @@ def test_what_a_mail_says_counts_the_same(place: Path, old_kernel: Path, tmp_pat
     profdiff("record", "--experiment", place / "profdiff.toml", *more)
     told = Session.open(Path("t.profdiff")).manifest.command
     assert [word.partition("=")[0] for word in told if "=" in word] == ["base", "new", "c"]
+
+
+def test_a_path_behind_an_option_is_no_ones_business() -> None:
+    words = ["-I/home/alice/include", "@/home/alice/words", "CFLAGS=-I/home/alice/x", "-O2"]
+    kept = ["-Iinclude", "@words", "CFLAGS=-Ix", "-O2"]
+    assert words_without_paths([*words, "file:///home/alice/x"]) == [*kept, "file://x"]
+
+
+def test_options_of_the_workload_are_its_own() -> None:
+    """--shard and --file before -- are profdiff's."""
+    own = ["--", "./prog", "--shard=3", "--shards", "x", "--file=/home/alice/a:/home/alice/b"]
+    given = ["profdiff", "record", "--shard", "1/2", "--kernel", "a=v6.1", *own]
+    workload = m.Workload(["./prog"], ["/work/prog"], "program", [])
+    manifest = m.replace(synthetic.manifest(["a"]), command=given, workload=workload)
+    words, _ = recorded(manifest)
+    assert words == [*given[:2], *given[4:-1], "--file=b"]

@@ -27,6 +27,8 @@ from profdiff.topics.impact.traces import SIZED, Trace, calls_of
 Names = tuple[str, ...]
 # Below so many ops, nobody can tell them from what a program calls before and after them.
 _LEAST_OPS = 8
+# How many calls an op has that no other cell tells of, as one group of them.
+_MAX_GROUP = 100
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30}
 
 
@@ -278,9 +280,9 @@ class _Matching:
             return
         if len(unknown) == 1:
             self._add(cell, unknown[0], False, cost.divided(calls[unknown[0]]))
-        elif unknown:
+        elif unknown and sum(calls[name] for name in unknown) <= _MAX_GROUP:
             repeated = tuple(name for name in sorted(unknown) for _ in range(calls[name]))
-            self._groups[repeated].append(Priced(cell.name, None, False, cost))
+            self._groups[repeated].append(Priced(cell.name, _bits(cell), False, cost))
 
     def _match(self, *, same: bool) -> None:
         """Calls that a cell tells of; ``same``: only if both fail, or neither does."""
@@ -314,7 +316,13 @@ class _Matching:
             )
             if not number:
                 continue
-            self._take(names, number, found, 0)
+            some = [call for name in wanted if name in SIZED for call in left[name]]
+            sizes = {call.bits for call in some if self._left[call]}
+            sized = [one for one in found if one.bits is not None]
+            if sized and (known := sorted(bits for bits in sizes if bits is not None)):
+                found = _nearest(sized, known[0])
+            fits = not sized or {one.bits for one in found} == sizes
+            self._take(names, number, found, 0 if fits else number * len(names))
             for name, times in wanted.items():
                 rest = number * times
                 for call in left[name]:

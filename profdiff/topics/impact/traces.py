@@ -42,7 +42,7 @@ _STRACE = re.compile(
     rb"(?:\[ *\d+\] +)?(?:<\.\.\. (\w{1,40}) resumed>|([a-z_]\w{0,39})\()"
 )
 _PERF_TRACE = re.compile(
-    rb" *(?:(\d{1,12}\.\d{1,9})|\?) \( *(?:\d[\d.]* ms)? *\): (?:.{1,20}/\d{1,10} +)?"
+    rb" *(?:(\d{1,12}\.\d{1,9})|\?) \( *(?:\d[\d.]* ms *)?\): (?:.{1,20}/\d{1,10} +)?"
     rb"(?:\.\.\. \[continued\]: )?([a-z_]\w{0,39})\("
 )
 _PERF_SCRIPT = re.compile(
@@ -187,6 +187,9 @@ class _Reader:
             self._at(value if value >= 1e6 else (self._last or 0) + value)
         rest = line[found.end() :]
         if resumed:
+            # Without -o, the only process has no pid until there are two.
+            if pid not in self._begun and self._begun.get(b"", (b"",))[0] == resumed:
+                pid = b""
             begun = self._begun.pop(pid, (b"", b""))
             self._add("strace", resumed, *_ended(begun[1] + rest))
         elif rest.endswith(b"<unfinished ...>\n"):
