@@ -4,8 +4,8 @@
     python every_command.py JOBS
 
 The folder has ``toggle`` (a static program), ``toggle.c`` (its source) and ``linux`` (a git
-repository with tags of both kernels) and ``robot.eml`` (a mail of the robot's), and /kernels has
-the kernels.
+repository with tags of both kernels), ``robot.eml`` (a mail of the robot's) and ``calls.strace``
+(what strace writes), and /kernels has the kernels.
 """
 
 import json
@@ -128,6 +128,11 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
         "mail": [
             ([*mail, "-o", "draft.eml", "--attach", "svg", "--checklist"], ""),
             ([*mail, *REPOSITORY], ""),
+        ],
+        "impact": [
+            (["suite.profdiff", "--of", "calls.strace"], ""),
+            (["suite.profdiff", "--of", "calls.strace", "--html", "impact.html"], ""),
+            (["suite.profdiff", "--of", "toggle.c"], "toggle.c has no system call"),
         ],
         "lkp": [(["robot.eml"], ""), (["toggle.c"], "toggle.c: it has no table")],
         # An extra that is not there.

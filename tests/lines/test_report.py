@@ -80,4 +80,4 @@ def test_conditions_name_regions(session: Path) -> None:
 def test_a_mail_says_which_changed(session: Path) -> None:
     text = profdiff("mail", str(session), "--inventory").stdout
     assert "Distinct lines of memory that changed, in the window:\n" in text
-    assert "struct-page" in text and "outside" not in text
+    assert "struct-page" in text and "  outside\n" not in text

@@ -53,5 +53,5 @@ def test_a_kernel_without_debug_symbols_says_so(tmp_path: Path, qemu: object) ->
     )
     assert "inlined functions will not be visible" in result.stderr
     text = profdiff("report", session).stdout
-    assert "a: no debug ELF, so inlined functions are not visible" in text
+    assert "a, b: no debug ELF, so inlined functions are not visible" in text
     assert "change_pte_range" in profdiff("report", session, "--sort", "self").stdout

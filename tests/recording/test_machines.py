@@ -109,7 +109,7 @@ def test_two_lengths_and_the_session_knows_them(workload: Path, tmp_path: Path) 
     assert [point.ops for point in now.points] == [2000000, 1000000]
     said = profdiff("report", session).stdout
     assert "1,000,000 ops; ops 2000000 minus ops 1000000" in " ".join(said.split())
-    assert "left out: " in said
+    assert "excluded: fixed " in said
 
 
 @pytest.mark.slow

@@ -98,7 +98,7 @@ def test_the_page_has_histograms(traced: Path, browser: Any, tmp_path: Path) -> 
         for one in tables(document, "traces"):
             table = page.locator(f"#traces h3:text-is('{one['title']}') + * table")
             lines = [row.split("\t") for row in table.inner_text().splitlines()]
-            assert lines[0] == ["from", "base", "new", "base", "new"]
+            assert lines[0] == ["from", "calls base", "calls new", "base", "new"]
             shown = [[int(cell.replace(",", "")) for cell in row[:3]] for row in lines[1:]]
             assert shown == [[row["from"], *row["calls"].values()] for row in rows(one)]
             assert max(len(row[at].strip()) for row in lines[1:] for at in (3, 4)) == 20
