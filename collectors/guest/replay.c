@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/capability.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -25,7 +27,7 @@
 
 #define ARGUMENTS 6
 #define ROOT "replay.root"
-/* Numbers of descriptors for what the trace puts at a number of its own. */
+/* The least number of a descriptor that the trace puts at a number of its own. */
 #define HIGH 200
 
 static const struct {
@@ -77,7 +79,8 @@ static struct call *script;
 static struct made *tree;
 static long path_count, slot_count, region_count, call_count, tree_count, buffer_size;
 static char *buffer, *program_break;
-static long directory = -1;
+static long directory = -1, high = HIGH, end_count;
+static int has_proc = 1;
 static char printed[4096];
 
 static void fail(const char *what)
@@ -161,6 +164,17 @@ static void read_call(struct call *call, char *line)
 	}
 }
 
+/* What the end of a process closes. */
+static void read_end(struct call *call, const char *line)
+{
+	call->number = SYS_close;
+	call->name = "close";
+	call->result = '-';
+	call->arguments[0].kind = 'f';
+	call->arguments[0].value = within(strtol(line, NULL, 10), slot_count);
+	end_count++;
+}
+
 static void read_script(const char *name)
 {
 	char *line = NULL;
@@ -185,6 +199,8 @@ static void read_script(const char *name)
 			directory = within(strtol(line + 2, NULL, 10), path_count);
 		} else if (*line == 'C') {
 			read_call(&script[within(call++, call_count)], line + 2);
+		} else if (*line == 'X') {
+			read_end(&script[within(call++, call_count)], line + 2);
 		} else {
 			struct made *one = &tree[within(made++, tree_count)];
 
@@ -244,7 +260,7 @@ static void restore(void)
 			fail(path);
 		if (one->kind == 'V' && mknod(path, S_IFCHR | 0666, makedev(one->a, one->b)) && errno != EEXIST)
 			fail(path);
-		if (one->kind == 'M' && mount("proc", path, "proc", MS_RDONLY, NULL) && errno != EBUSY)
+		if (one->kind == 'M' && has_proc && mount("proc", path, "proc", MS_RDONLY, NULL) && errno != EBUSY)
 			fail(path);
 		for (long entry = 0; one->kind == 'E' && entry < one->a; entry++) {
 			int folder = open(path, O_RDONLY | O_DIRECTORY), file;
@@ -298,7 +314,7 @@ static long made_call(struct call *call, struct iovec *vector)
 			words[n] = slots[one->value];
 			break;
 		case 't':
-			words[n] = slots[one->value] > 2 ? slots[one->value] : HIGH + one->value;
+			words[n] = slots[one->value] > 2 ? slots[one->value] : high + one->value;
 			break;
 		case 'r':
 			words[n] = regions[one->value] ? (long)(regions[one->value] + one->offset) : -1;
@@ -319,7 +335,9 @@ static long made_call(struct call *call, struct iovec *vector)
 	result = syscall(call->number, words[0], words[1], words[2], words[3], words[4], words[5]);
 	if (result == -1)
 		return result;
-	if (call->result == 'f') {
+	if (call->number == SYS_close && call->arguments[0].kind == 'f') {
+		slots[call->arguments[0].value] = -1;
+	} else if (call->result == 'f') {
 		slots[call->first] = result;
 	} else if (call->result == 'd') {
 		slots[call->first] = ((int *)buffer)[0];
@@ -329,6 +347,40 @@ static long made_call(struct call *call, struct iovec *vector)
 		lengths[call->first] = call->second;
 	}
 	return result;
+}
+
+/* Room for all descriptors, with their own numbers above those that a kernel gives. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	high = slot_count + 64 > HIGH ? slot_count + 64 : HIGH;
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= (rlim_t)(high + slot_count))
+		return;
+	limit.rlim_cur = high + slot_count;
+	if (limit.rlim_max < limit.rlim_cur)
+		limit.rlim_max = limit.rlim_cur;
+	/* Where it fails, calls have another outcome, which is printed. */
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/*
+ * No link of proc leads into another process, whose root is outside: that takes CAP_SYS_PTRACE, or
+ * all capabilities that the other one has. A kernel without capabilities gets no proc.
+ */
+static void stay_inside(void)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data)) {
+		has_proc = 0;
+		return;
+	}
+	data[0].effective &= ~(1u << CAP_SYS_PTRACE);
+	data[0].permitted &= ~(1u << CAP_SYS_PTRACE);
+	if (syscall(SYS_capset, &header, data))
+		fail("capabilities");
 }
 
 int main(int argc, char **argv)
@@ -344,12 +396,14 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 2;
 	read_script(argv[1]);
+	raise_limit();
 	buffer = mmap(NULL, buffer_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (buffer == MAP_FAILED)
 		fail("buffer");
 	memset(buffer, 'x', buffer_size);
 	if ((mkdir(ROOT, 0755) && errno != EEXIST) || chroot(ROOT) || chdir("/"))
 		fail(ROOT);
+	stay_inside();
 	program_break = (char *)syscall(SYS_brk, 0);
 	restore();
 	for (long n = 0; n < call_count; n++) {
@@ -358,7 +412,8 @@ int main(int argc, char **argv)
 		if (fails != script[n].fails && ++differ <= 20)
 			printf("call %ld, %s: %s\n", n + 1, script[n].name, fails ? strerror(errno) : "succeeds");
 	}
-	printf("%ld calls, %ld with another outcome than in the trace\n", call_count, differ);
+	printf("%ld calls, %ld with another outcome than in the trace\n", call_count - end_count,
+	       differ);
 	fflush(stdout);
 	leave();
 	for (long n = 0; n < times; n++) {

@@ -5,7 +5,7 @@ The script's grammar: ``P PATH`` (escaped, numbered from 0), ``D F L V M E N O``
 folder, a file with size and bytes that are read, a link, a device, proc, entries of a folder, what
 is not there, a descriptor from before; ``W PATH-NUMBER``: the current folder; ``C NAME FAILS RESULT
 ARGUMENT...``: a call, whose arguments are values, paths, slots of descriptors, and places in
-regions of memory.
+regions of memory; ``X SLOT``: what the end of a process closes, which is no call of the trace.
 """
 
 import hashlib
@@ -25,22 +25,27 @@ from profdiff.recording.replay_calls import (
     ERRORS,
     FORKS,
     LENGTH,
-    LeftOutError,
     Memory,
     OpenFile,
     Process,
+    Slots,
     TracedCall,
+    count,
     learn,
     read,
     string,
     value,
 )
-from profdiff.recording.replay_tree import Tree
+from profdiff.recording.replay_tree import LeftOutError, Tree, normal
 from profdiff.session.manifest import Replayed
 
 _MAX_BUFFER = 16 << 20
-_PIPE = 65536
-_MAX_PROCESSES, _MAX_DESCRIPTORS = 4096, 100_000
+_PIPE, _NONBLOCK = 65536, 0o4000
+_MAX_PROCESSES, _MAX_REASONS = 4096, 500
+# Those whose buffer is as large as they ask; a kernel fills at most 64 KiB for all others.
+_SIZED = {"read", "write", "pread64", "pwrite64", "getdents64", "getrandom"}
+_PAIR = re.compile(r"\[([0-9]{1,7})(?:<[^<>]*>)?, ([0-9]{1,7})(?:<[^<>]*>)?\]")
+_FCNTL = {"F_DUPFD", "F_DUPFD_CLOEXEC", "F_GETFD", "F_SETFD", "F_GETFL", "F_SETFL"}
 
 
 class Script:
@@ -51,7 +56,7 @@ class Script:
         self._lines: list[str] = []
         self._processes: dict[int, Process] = {}
         self._forking: list[tuple[int, bool]] = []
-        self._slots = 0
+        self._slots = Slots()
         self._memory = Memory(self.tree)
         self._buffer = 1 << 16
         self._folder: str | None = None
@@ -67,13 +72,14 @@ class Script:
         if call.begins:
             return
         self.calls += 1
-        before = copy(process.files), list(process.regions)
+        before = list(process.regions)
         try:
             self._add(call, process)
-        except (LeftOutError, IndexError) as reason:
-            process.files, process.regions = before
-            cut = isinstance(reason, IndexError)
-            self.left_out[f"{call.name}, cut" if cut else str(reason)] += 1
+        except (LeftOutError, IndexError) as error:
+            process.regions = before
+            reason = f"{call.name}, cut" if isinstance(error, IndexError) else str(error)
+            known = reason in self.left_out or len(self.left_out) < _MAX_REASONS
+            self.left_out[reason if known else "others"] += 1
             if call.name == "close" and call.arguments:
                 self._drop(process, call.arguments[0])
         if call.name == "execve" and not call.error:
@@ -92,12 +98,15 @@ class Script:
         """The script. Raises InputError where nothing is replayed, or files are too large."""
         if not self._lines:
             raise InputError("nothing of the trace can be replayed")
+        start = self._folder or "/work"
+        self.tree.exists(start, folder=True)
+        folder = self.tree.number(start if self.tree.folder(start) else "/")
         tree = self.tree.lines()
-        folder = self.tree.number(self._folder or "/work")
         paths = [f"P {quote_from_bytes(path.encode(errors='surrogateescape'))}" for path in
                  self.tree.paths]  # fmt: skip
-        head = f"{len(paths)} {len(tree)} {self._slots} {self._memory.regions} {len(self._lines)}"
-        lines = [f"profdiff-replay 1 {head} {self._buffer}", *paths, f"W {folder}", *tree]
+        numbers = len(paths), len(tree), self._slots.number, self._memory.regions, len(self._lines)
+        head = " ".join(map(str, ("profdiff-replay 1", *numbers, self._buffer)))
+        lines = [head, *paths, f"W {folder}", *tree]
         return "\n".join([*lines, *self._lines, ""])
 
     def _process(self, pid: int) -> Process:
@@ -120,11 +129,11 @@ class Script:
 
     def _fork(self, call: TracedCall, process: Process) -> None:
         shares = "CLONE_FILES" in " ".join(call.arguments)
+        self._forking = [one for one in self._forking if one[0] != call.pid]
         if call.begins:
             self._forking.append((call.pid, shares))
             return
-        self._forking = [one for one in self._forking if one[0] != call.pid]
-        found = re.match(r"\d{1,10}\b", call.result)
+        found = re.match(r"[0-9]{1,10}\b", call.result)
         child = int(found[0]) if found else 0
         if child and child not in self._processes and len(self._processes) < _MAX_PROCESSES:
             self._processes[child] = process if shares else self._child(process)
@@ -132,14 +141,17 @@ class Script:
     def _exec(self, process: Process) -> None:
         for number, one in list(process.files.items()):
             if one.closes_at_exec:
-                one.names -= 1
-                del process.files[number]
+                self._drop(process, str(number))
         process.regions, process.breaks = [], None
 
-    def _drop(self, process: Process, text: str) -> None:
+    def _drop(self, process: Process, text: str, *, closes: bool = True) -> None:
+        """A number is free again. ``closes``: no call closes the file whose last number it is."""
         found = DESCRIPTOR.fullmatch(text)
         if found and found[1].isdigit() and (one := process.files.pop(int(found[1]), None)):
             one.names -= 1
+            if not one.names and closes:
+                self._lines.append(f"X {one.slot}")
+                self._slots.free(one.slot)
 
     def _add(self, call: TracedCall, process: Process) -> None:
         if call.result.startswith("?"):
@@ -160,7 +172,12 @@ class Script:
             raise LeftOutError(f"{call.name} that finds some")
         letters, _, result = CALLS[call.name].partition(">")
         self._sizes(call, letters)
+        if call.name == "fcntl" and call.arguments[1] not in _FCNTL:
+            raise LeftOutError("fcntl with another command")
         words, opened, paths = self._words(call, process, letters)
+        if call.name == "eventfd2" or "F_SETFL" in call.arguments[1:2]:
+            number = 1 if call.name == "eventfd2" else 2
+            words[number] = f"v{int(words[number][1:]) | _NONBLOCK}"
         self._flow(call, opened)
         for path in paths:
             self._check(path, call.error)
@@ -184,12 +201,11 @@ class Script:
             sized = [text for text, letter in zip(call.arguments, letters, strict=False)
                      if letter == "n"]  # fmt: skip
             largest = max((value(text) for text in sized[:1]), default=0)
-            if call.name not in ("read", "write", "pread64", "pwrite64", "getdents64"):
-                largest = min(largest, 1 << 16)
-            self._grow(largest, call.name)
+            if call.name in _SIZED:
+                self._grow(largest, call.name)
 
     def _grow(self, size: int, name: str) -> None:
-        if size > _MAX_BUFFER:
+        if not 0 <= size <= _MAX_BUFFER:
             raise LeftOutError(f"{name} of more than 16 MiB")
         self._buffer = max(self._buffer, size)
 
@@ -217,7 +233,7 @@ class Script:
                 if empty and folder is None:
                     raise LeftOutError(f"{call.name} without a path")
                 base = (folder.path if folder else process.folder) or "/"
-                whole = posixpath.normpath(posixpath.join(base, path or ""))
+                whole, left = self.tree.resolve(posixpath.join(base, path or ""))
                 if empty and folder:
                     opened = folder
                     words.append(f"p{self.tree.number('')}")
@@ -225,6 +241,9 @@ class Script:
                 moved = folder is None and process.folder != self._runner_folder
                 words.append(f"p{self.tree.number(whole if moved else path or '')}")
                 paths.append(whole)
+                for place in left if not call.error else ():
+                    self._check(place)
+                    self.tree.folder(place)
             elif letter == "f":
                 opened = self._file(process, text, call.name)
                 words.append(f"f{opened.slot}")
@@ -248,7 +267,7 @@ class Script:
         """The folder in which a process is, where strace -y tells."""
         found = DESCRIPTOR.fullmatch(text)
         if self._folder is None:
-            known = found[2] if found and found[2] and found[2].startswith("/") else "/work"
+            known = normal(found[2]) if found and (found[2] or "").startswith("/") else "/work"
             self._folder = self._runner_folder = known
             for one in self._processes.values():
                 one.folder = known
@@ -263,8 +282,9 @@ class Script:
             path = found[2] or ""
             if not path.startswith("/") or path.startswith(("/dev/pts", "/dev/tty")):
                 raise LeftOutError(f"{name} of a descriptor from before, or that is not replayed")
+            path, _ = self.tree.resolve(path)
             self._check(path)
-            one = process.files[int(found[1])] = OpenFile(self._slot(), path)
+            one = process.files[int(found[1])] = OpenFile(self._slots.take(fresh=True), path)
             self.tree.exists(path)
             self.tree.before(path, one.slot)
         return one
@@ -277,14 +297,16 @@ class Script:
         """What is in a pipe: who reads must not wait for what is not replayed."""
         if opened is None or opened.held is None or call.error:
             return
-        moved = value(call.result)
-        if call.name in ("read", "readv"):
+        if call.name not in ("read", "readv", "write", "writev"):
+            return
+        moved = min(value(call.result), count(call))
+        if call.name.startswith("read"):
             if not 0 < moved <= opened.held[0]:
                 raise LeftOutError("read of a pipe whose writer is not replayed")
             opened.held[0] -= moved
-        elif call.name in ("write", "writev"):
-            if opened.held[0] + moved > _PIPE:
-                raise LeftOutError("write to a pipe whose reader is not replayed")
+        elif opened.held[0] + moved > _PIPE:
+            raise LeftOutError("write to a pipe whose reader is not replayed")
+        else:
             opened.held[0] += moved
 
     def _opened(
@@ -293,7 +315,7 @@ class Script:
         """The slot of the descriptor that a call made."""
         number = value(call.result)
         self._drop(process, str(number))
-        one = OpenFile(self._slot(), paths[0] if paths else opened.path if opened else None)
+        one = OpenFile(self._slots.take(), paths[0] if paths else opened.path if opened else None)
         if opened and not paths:
             one.at, one.held = opened.at, opened.held
         text = " ".join(call.arguments)
@@ -301,17 +323,12 @@ class Script:
         process.files[number] = one
         return one.slot
 
-    def _slot(self) -> int:
-        self._slots += 1
-        if self._slots > _MAX_DESCRIPTORS:
-            raise InputError(f"the trace opens more than {_MAX_DESCRIPTORS:,} files: replay a part")
-        return self._slots - 1
-
     def _close(self, call: TracedCall, process: Process) -> None:
         one = self._file(process, call.arguments[0] if call.arguments else "", "close")
         if one.names > 1:
             raise LeftOutError("close of a descriptor that another process has")
-        self._drop(process, call.arguments[0])
+        self._drop(process, call.arguments[0], closes=False)
+        self._slots.free(one.slot)
         self._emit("close", bool(call.error), "-", [f"f{one.slot}"])
 
     def _dup(self, call: TracedCall, process: Process) -> None:
@@ -320,33 +337,34 @@ class Script:
         target = process.files.get(number)
         if target is old:
             raise LeftOutError(f"{call.name} of a descriptor to itself")
+        more = [f"v{value(call.arguments[2])}"] if call.name == "dup3" else []
         free = target is None or target.names > 1
-        slot = self._slot() if free or target is None else target.slot
-        self._drop(process, str(number))
+        slot = self._slots.take() if free or target is None else target.slot
+        self._drop(process, str(number), closes=False)
         made = copy(old)
         made.slot, made.names, made.closes_at_exec = slot, 1, "CLOEXEC" in call.arguments[-1]
         process.files[number] = made
-        more = [f"v{value(call.arguments[2])}"] if call.name == "dup3" else []
         self._emit(call.name, False, f"f{slot}", [f"f{old.slot}", f"t{slot}", *more])
 
     def _pair(self, call: TracedCall, process: Process) -> None:
         text = " ".join(call.arguments)
-        found = re.search(r"\[(\d{1,7})(?:<[^>]*>)?, (\d{1,7})(?:<[^>]*>)?\]", text)
+        found = _PAIR.search(text)
         if call.error or not found or (call.name == "socketpair" and "AF_UNIX" not in text):
             raise LeftOutError(call.name)
-        held = [0]
-        ends = [OpenFile(self._slot(), held=held, closes_at_exec="CLOEXEC" in text) for _ in "ab"]
         if call.name == "socketpair":
             # What one end writes, the other reads; both directions are told as one.
             words = [f"v{value(one)}" for one in call.arguments[:3]]
-            words = [words[0], f"v{value(call.arguments[1]) | 0o4000}", words[2], "b"]
+            words = [words[0], f"v{value(call.arguments[1]) | _NONBLOCK}", words[2], "b"]
             name = "socketpair"
         else:
             flags = value(call.arguments[1]) if call.name == "pipe2" else 0
-            name, words = "pipe2", ["b", f"v{flags | 0o4000}"]
-        for number, one in zip(found.groups(), ends, strict=True):
+            name, words = "pipe2", ["b", f"v{flags | _NONBLOCK}"]
+        for number in found.groups():
             self._drop(process, number)
-            process.files[int(number)] = one
+        held, closes = [0], "CLOEXEC" in text
+        ends = [OpenFile(self._slots.take(), None, 1, held=held, closes_at_exec=closes)
+                for _ in "ab"]  # fmt: skip
+        process.files |= zip(map(int, found.groups()), ends, strict=True)
         self._emit(name, False, f"d{ends[0].slot},{ends[1].slot}", words)
 
     def _mmap(self, call: TracedCall, process: Process) -> None:

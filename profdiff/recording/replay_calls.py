@@ -1,6 +1,7 @@
 """The system calls that a replay knows, with what their arguments are, and x86-64's constants as
 strace writes them."""
 
+import heapq
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,15 +11,17 @@ from typing import NamedTuple
 
 from profdiff.base import bounded
 from profdiff.base.errors import InputError
-from profdiff.recording.replay_tree import Tree
+from profdiff.recording.replay_tree import LeftOutError, Tree
 
-_MAX_LINE, _MAX_CALLS, _MAX_BEGUN = 1 << 20, 200_000, 4096
+_MAX_LINE, _MAX_CALLS, _MAX_BEGUN, _MAX_BEGUN_TEXT = 1 << 20, 200_000, 4096, 8192
 _HEAD = re.compile(
     r" *(?:\[pid +(\d{1,10})\] +|(\d{1,10}) +)?"
     r"(?:(?:\d\d:\d\d:\d\d(?:\.\d{1,9})?|\d{1,12}\.\d{1,9}) +)?(?:\[ *[0-9a-f]+\] +)?"
-    r"(?:<\.\.\. (\w{1,40}) resumed>|([a-z_]\w{0,39})\()"
+    r"(?:<\.\.\. (\w{1,40}) resumed>|([a-z_]\w{0,39})\()",
+    re.ASCII,
 )
-_RESULT = re.compile(r"\) *= (\?|-?\w+(?:<[^>]*>)?(?: E[A-Z0-9]+)?)")
+# strace escapes < and > in a path. Without them here, no line takes more than linear time.
+_RESULT = re.compile(r"\) *= (\?|-?\w{1,40}(?:<[^<>]*>)?(?: E[A-Z0-9]{1,30})?)", re.ASCII)
 _UNFINISHED = "<unfinished ...>"
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
@@ -76,8 +79,8 @@ def _calls(line: str, begun: dict[int, tuple[str, str]]) -> Iterator[TracedCall]
         rest = f"{before} {rest}"
     elif rest.endswith(_UNFINISHED):
         if len(begun) < _MAX_BEGUN:
-            begun[pid] = name, rest.removesuffix(_UNFINISHED)
-            yield TracedCall(pid, name, arguments(rest.removesuffix(_UNFINISHED)), "?", True)
+            begun[pid] = name, rest.removesuffix(_UNFINISHED)[:_MAX_BEGUN_TEXT]
+            yield TracedCall(pid, name, arguments(begun[pid][1]), "?", True)
         return
     ends = list(_RESULT.finditer(rest))
     if ends:
@@ -132,7 +135,7 @@ def _escaped(match: re.Match[str]) -> str:
     return bytes([value]).decode("utf-8", "surrogateescape")
 
 
-_PAGE, _MAX_REGION = 4096, 1 << 40
+_PAGE, _MAX_REGION, _MAX_SLOTS = 4096, 1 << 40, 20_000
 
 # x86-64's; what stands behind an equals sign is not a flag.
 _FLAGS = """
@@ -179,14 +182,14 @@ CHANGES |= {"link", "creat", "truncate"}
 FORKS = {"fork", "vfork", "clone", "clone3"}
 # A guest gives these for the same reason as the machine did.
 ERRORS = {"ENOENT", "EEXIST", "EINVAL", "ESPIPE", "EISDIR", "ENOTEMPTY", "ENODATA", "EOPNOTSUPP"}
-_NUMBER = re.compile(r"-?(?:0x[0-9a-f]{1,16}|\d{1,20})")
-DESCRIPTOR = re.compile(r"(\d{1,7}|AT_FDCWD)(?:<(.*)>(?:\(deleted\))?)?", re.DOTALL)
-LENGTH = re.compile(r"iov_len=(\d{1,12})")
-STATUS = re.compile(r"S_IF(REG|DIR|LNK).*?(?:st|stx)_size=(\d{1,18})", re.DOTALL)
-
-
-class LeftOutError(Exception):
-    """A call is not replayed; the text says why."""
+_NUMBER = re.compile(r"-?(?:0x[0-9a-f]{1,16}|\d{1,20})", re.ASCII)
+_OCTAL = re.compile(r"-?0[0-7]+")
+DESCRIPTOR = re.compile(r"(\d{1,7}|AT_FDCWD)(?:<(.*)>(?:\(deleted\))?)?", re.DOTALL | re.ASCII)
+LENGTH = re.compile(r"iov_len=(\d{1,12})", re.ASCII)
+STATUS = re.compile(
+    r"S_IF(REG|DIR|LNK)(?:(?!S_IF).)*?(?:st|stx)_size=(\d{1,18})", re.DOTALL | re.ASCII
+)
+_ENTRIES = re.compile(r"/\* (\d{1,7}) entries", re.ASCII)
 
 
 def value(text: str) -> int:
@@ -195,8 +198,7 @@ def value(text: str) -> int:
     total = 0
     for word in text.split("|"):
         if _NUMBER.fullmatch(word):
-            octal = len(word) > 1 and word.isdigit() and word[0] == "0"
-            number = int(word, 8 if octal and not set(word) & set("89") else 0 if not octal else 10)
+            number = int(word, 8 if _OCTAL.fullmatch(word) else 16 if "x" in word else 10)
         elif word in VALUES:
             number = VALUES[word]
         else:
@@ -207,17 +209,46 @@ def value(text: str) -> int:
     return total - (1 << 64) if total >= 1 << 63 else total
 
 
+def count(call: TracedCall) -> int:
+    """How many bytes a call of read or write asks for."""
+    if call.name.endswith("v"):
+        return sum(map(int, LENGTH.findall(call.arguments[1])))
+    return value(call.arguments[2])
+
+
 @dataclass
 class OpenFile:
-    """An open file. ``names``: how many descriptors it has, of all processes; ``held``: how many
-    bytes are in a pipe, whose two ends share it, else None."""
+    """An open file. ``names``: how many descriptors it has, of all processes; ``at``: where it is
+    read, and how many entries a folder has told so far; ``held``: how many bytes are in a pipe,
+    whose two ends share it, else None."""
 
     slot: int
     path: str | None = None
     names: int = 1
-    at: list[int] = field(default_factory=lambda: [0])
+    at: list[int] = field(default_factory=lambda: [0, 0])
     held: list[int] | None = None
     closes_at_exec: bool = False
+
+
+class Slots:
+    """Numbers of descriptors, of which the lowest that is free comes first."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._free: list[int] = []
+
+    def take(self, *, fresh: bool = False) -> int:
+        """A slot, if ``fresh`` one that no call had before. Raises InputError for too many."""
+        if self._free and not fresh:
+            return heapq.heappop(self._free)
+        if self.number >= _MAX_SLOTS:
+            raise InputError(f"the trace has more than {_MAX_SLOTS:,} files open: replay a part")
+        self.number += 1
+        return self.number - 1
+
+    def free(self, slot: int) -> None:
+        """A slot whose descriptor is closed."""
+        heapq.heappush(self._free, slot)
 
 
 @dataclass
@@ -333,8 +364,9 @@ def learn(tree: Tree, call: TracedCall, opened: OpenFile | None, paths: Sequence
         tree.status(whole, status[1], int(status[2]))
     if opened is None:
         return
-    if name == "getdents64" and (entries := re.search(r"/\* (\d{1,7}) entries", text)):
-        tree.entries(whole, int(entries[1]))
+    if name == "getdents64" and (entries := _ENTRIES.search(text)):
+        opened.at[1] += int(entries[1])
+        tree.entries(whole, opened.at[1])
     moved = value(call.result)
     if name in WRITES:
         tree.changed(whole)
@@ -346,3 +378,4 @@ def learn(tree: Tree, call: TracedCall, opened: OpenFile | None, paths: Sequence
         tree.read(whole, value(call.arguments[3]) + moved)
     elif name == "lseek":
         opened.at[0] = moved
+        opened.at[1] = opened.at[1] if moved else 0

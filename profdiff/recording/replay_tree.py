@@ -1,11 +1,14 @@
 """The files that a traced program met, as they were before: made anew in a guest."""
 
 import posixpath
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from profdiff.base.errors import InputError
 
-_MAX_PATHS, _MAX_NAME, _MAX_ENTRIES = 100_000, 4096, 20_000
+_MAX_PATHS, _MAX_NAME, _MAX_PARTS, _MAX_LINKS = 100_000, 4096, 255, 40
+_MAX_TEXT = 64 << 20
+_MAX_ENTRIES, _MAX_ALL_ENTRIES = 20_000, 200_000
 _MAX_SIZE, _MAX_READ = 1 << 40, 256 << 20
 # What a guest's proc has for everybody, and nobody waits for.
 _PROC = (
@@ -13,8 +16,26 @@ _PROC = (
     *("/proc/cpuinfo", "/proc/stat", "/proc/version", "/proc/uptime", "/proc/loadavg"),
     "/proc/mounts",
 )
+# What they lead to is the guest's, and may wait.
+_OTHERS = ("/proc/self/fd/", "/proc/self/task/")
 _DEVICES = {"/dev/null": (1, 3), "/dev/zero": (1, 5), "/dev/full": (1, 7)}
 _DEVICES |= {"/dev/random": (1, 8), "/dev/urandom": (1, 9)}
+
+
+class LeftOutError(Exception):
+    """A call is not replayed; the text says why."""
+
+
+def normal(path: str) -> str:
+    """An absolute path that begins with one slash, without ``.`` and ``..``."""
+    return "/" + posixpath.normpath(path).lstrip("/")
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """A path and the folders above it, but not the root."""
+    while (above := posixpath.dirname(path)) != path:
+        yield path
+        path = above
 
 
 @dataclass
@@ -37,6 +58,7 @@ class Tree:
         self._files: dict[str, _File] = {}
         self._changed: set[str] = set()
         self._before: list[tuple[str, int]] = []
+        self._text = 0
 
     def number(self, path: str) -> int:
         """That of a path as a call has it. Raises InputError for too many."""
@@ -52,28 +74,67 @@ class Tree:
         for place in ("/proc", "/sys", "/dev"):
             if path == place or path.startswith(f"{place}/"):
                 known = path in _DEVICES or path.startswith(_PROC) or (fails and place != "/proc")
-                return None if known else f"files of {place}"
+                return None if known and not path.startswith(_OTHERS) else f"files of {place}"
         return None
 
-    def folder(self, path: str) -> None:
-        """A folder is there, with those above it."""
-        while path and path != "/":
-            one = self._files.setdefault(path, _File())
-            if path in self._changed:
-                return
+    def resolve(self, path: str, *, last: bool = False) -> tuple[str, list[str]]:
+        """Where an absolute path leads by the known links, the ``last`` part's too; and the folders
+        that it leaves by ``..``. Raises LeftOutError for a path that is too long, or a circle."""
+        at, left, links = "/", list[str](), 0
+        if len(path) > _MAX_NAME or path.count("/") > _MAX_PARTS:
+            raise LeftOutError("a path that is too long")
+        parts = path.split("/")[::-1]
+        while parts:
+            part = parts.pop()
+            if part == "..":
+                left.append(at)
+                at = posixpath.dirname(at)
+            elif part not in ("", "."):
+                one = self._files.get(posixpath.join(at, part))
+                if one and one.kind == "L" and (last or any(parts)):
+                    links += 1
+                    parts += one.target.split("/")[::-1]
+                    at = "/" if one.target.startswith("/") else at
+                    if links > _MAX_LINKS or len(parts) > _MAX_NAME:
+                        raise LeftOutError("a path with too many links")
+                else:
+                    at = posixpath.join(at, part)
+                    if len(at) > _MAX_NAME:
+                        raise LeftOutError("a path that is too long")
+        return at, left
+
+    def folder(self, path: str) -> bool:
+        """A folder is there, with those above it, unless the trace makes it. Whether it is."""
+        if self._is_new(path):
+            return False
+        for place in _upwards(path):
+            one = self._at(place)
             one.kind = one.kind if one.kind == "L" else "D"
-            path = posixpath.dirname(path)
+        return True
+
+    def _at(self, path: str) -> _File:
+        if path not in self._files:
+            self._count(path)
+            self._files[path] = _File()
+        return self._files[path]
+
+    def _count(self, path: str) -> None:
+        self._text += len(path)
+        if len(self._files) >= _MAX_PATHS or self._text > _MAX_TEXT:
+            raise InputError(f"the trace has more than {_MAX_PATHS:,} files, or longer names")
 
     def exists(self, path: str, *, folder: bool = False) -> None:
         """Something is there."""
         if path == "/" or self._is_new(path):
             return
         self.folder(posixpath.dirname(path))
-        one = self._files.setdefault(path, _File())
+        one = self._at(path)
         if one.kind == "N":
             one.kind = None
         if folder and one.kind != "L":
             one.kind = "D"
+        elif folder and (aim := self._aim(path)) != path:
+            self.folder(aim)
 
     def before(self, path: str, slot: int) -> None:
         """A descriptor of ``path`` is open from the start."""
@@ -81,8 +142,8 @@ class Tree:
 
     def failed(self, path: str, error: str, call: str) -> None:
         """What an error tells."""
-        if error == "ENOENT" and path not in self._files and not self._is_new(path):
-            self._files[path] = _File("N")
+        if error == "ENOENT" and path != "/" and path not in self._files and not self._is_new(path):
+            self._at(path).kind = "N"
         elif error in ("EEXIST", "EISDIR", "ENOTEMPTY"):
             self.exists(path, folder=error != "EEXIST" or call.startswith("mkdir"))
         elif error in ("ENODATA", "EOPNOTSUPP") or call.startswith("readlink"):
@@ -92,27 +153,43 @@ class Tree:
         """The trace makes it, if it is not there."""
         if path not in self._files and not self._is_new(path):
             self.folder(posixpath.dirname(path))
-            if path not in _DEVICES:
-                self._files[path] = _File("N")
-        self._changed.add(path)
+        if path in _DEVICES:
+            self.exists(path)
+        else:
+            self.changed(path)
 
     def changed(self, path: str) -> None:
         """It is not as before from here on."""
-        if path not in self._files and not self._is_new(path):
-            self._files[path] = _File("N")
-        self._changed.add(path)
+        if path != "/" and path not in self._files and not self._is_new(path):
+            self._at(path).kind = "N"
+        if path != "/" and path not in self._changed:
+            self._count(path)
+            self._changed.add(path)
 
     def link(self, path: str, target: str | None) -> None:
-        """A symbolic link, whose file has what is known of it."""
+        """A symbolic link, whose file has what is known of it. Raises LeftOutError for one that
+        leads where calls are not replayed."""
+        if not target or path.startswith("/proc/"):
+            self.exists(path)
+            return
+        aim, _ = self.resolve(posixpath.join(posixpath.dirname(path), target), last=True)
+        if reason := self.refusal(aim, fails=False):
+            raise LeftOutError(reason)
         self.exists(path)
         one = self._files.get(path)
-        if one and target and not self._is_new(path) and one.kind != "D" and path not in _DEVICES:
+        if one and not self._is_new(path) and one.kind != "D" and path not in _DEVICES:
             one.kind, one.target = "L", target
-            aim = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
-            if aim != path and self.refusal(aim, fails=False) is None:
+            if aim != path:
                 self.exists(aim)
                 self.read(aim, one.read)
                 self.mapped(aim, one.size)
+
+    def _aim(self, path: str) -> str:
+        """The file that a path means, by links; the path itself in a circle."""
+        try:
+            return self.resolve(path, last=True)[0]
+        except LeftOutError:
+            return path
 
     def status(self, path: str, kind: str, size: int) -> None:
         """What stat() said."""
@@ -140,20 +217,13 @@ class Tree:
             one.size = max(one.size, min(end, _MAX_SIZE))
 
     def _plain(self, path: str) -> _File | None:
+        path = self._aim(path)
         one = self._files.get(path)
-        while one and one.kind == "L" and (aim := self._files.get(
-            posixpath.normpath(posixpath.join(posixpath.dirname(path), one.target))
-        )) not in (None, one):  # fmt: skip
-            return aim if aim.kind != "L" else None
         return None if one is None or self._is_new(path) or one.kind in ("N", "L") else one
 
     def _is_new(self, path: str) -> bool:
         """Whether the trace has made or changed it, or a folder above."""
-        while path and path != "/":
-            if path in self._changed:
-                return True
-            path = posixpath.dirname(path)
-        return False
+        return any(place in self._changed for place in _upwards(path))
 
     def lines(self) -> list[str]:
         """The script's. Raises InputError where it reads too much."""
@@ -175,7 +245,7 @@ class Tree:
             one, number = self._files[path], self.number(path)
             if path in _DEVICES:
                 lines.append(f"V {number} {_DEVICES[path][0]} {_DEVICES[path][1]}")
-            elif path.startswith("/proc"):
+            elif path == "/proc" or path.startswith("/proc/"):
                 continue
             elif one.kind == "N":
                 lines.append(f"N {number}")
@@ -185,9 +255,11 @@ class Tree:
                 lines.append(f"D {number}")
             else:
                 lines.append(f"F {number} {max(one.size, one.read)} {one.read}")
+        free = _MAX_ALL_ENTRIES
         for path, one in self._files.items():
-            more = one.entries - inside.get(path, 0)
+            more = min(one.entries - inside.get(path, 0), free)
             if one.kind == "D" and more > 0:
+                free -= more
                 lines.append(f"E {self.number(path)} {more}")
         flags = {True: 0o200000, False: 2}
         lines += links

@@ -3,15 +3,18 @@
 import re
 import shutil
 import subprocess
+import time
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import pytest
 from support import IMPORTED, error_line, need_program, profdiff
 
 from profdiff.base.errors import InputError
 from profdiff.recording.replay import Script, written
 from profdiff.recording.replay_calls import TracedCall, arguments, read, string
+from profdiff.session.manifest import Replayed
 from profdiff.session.session import Session
 
 TRACE = """\
@@ -105,6 +108,189 @@ def test_a_reader_does_not_wait_for_another_process(tmp_path: Path) -> None:
     }
 
 
+ARGUMENTS_THAT_FAIL = {
+    # A length, a mode or digits that no kernel takes.
+    "1 umask(-07) = 0\n": "",
+    "1 umask(\u0663) = 0\n": "arguments that are not known",
+    '3 openat(AT_FDCWD, "/a", O_RDONLY) = 3\n3 read(3, "", 18446744073709551615) = 0\n': (
+        "read of more than 16 MiB"
+    ),
+    '3 getrandom("", 16777217, 0) = 9\n': "getrandom of more than 16 MiB",
+    f'3 read(3</{"a/" * 60_000}>, "x", 1) = 1\n': "a path that is too long",
+    "3 fcntl(3</a>, F_SETLKW, {l_type=F_WRLCK}) = 0\n": "fcntl with another command",
+    "3 fcntl(3</a>, 7, 0) = 0\n": "fcntl with another command",
+    '3 openat(AT_FDCWD, "//proc/kmsg", O_RDONLY) = 3\n': "files of /proc",
+    '3 readlink("/l", "/proc/1/root", 99) = 12\n': "files of /proc",
+    '3 readlink("/l", "proc", 99) = 4\n': "files of /proc",
+    '3 readlink("/m", "/l", 9) = 2\n3 readlink("/l", "/m", 9) = 2\n3 stat("/l/x", 0) = 0\n': (
+        "a path with too many links"
+    ),
+    '3 openat(AT_FDCWD, "/proc/self/fd/0", O_RDONLY) = 3\n': "files of /proc",
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), ARGUMENTS_THAT_FAIL.items())
+def test_a_call_that_harms_is_left_out(tmp_path: Path, text: str, reason: str) -> None:
+    made = script(tmp_path, f"1 getpid() = 1\n{text}")
+    assert dict(made.left_out) == ({reason: 1} if reason else {})
+    made.text()
+
+
+def tree_lines(made: Script) -> dict[str, list[str]]:
+    """What is made of each path: a script's lines, without the number."""
+    lines = made.text().splitlines()
+    paths = [line[2:] for line in lines if line.startswith("P ")]
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        letter, _, rest = line.partition(" ")
+        number, _, more = rest.partition(" ")
+        if letter in "DFLNE":
+            told = f"{letter} {paths[int(more)] if letter == 'L' else more}".strip()
+            found.setdefault(paths[int(number)], []).append(told)
+    return found
+
+
+def test_a_path_with_two_slashes_is_a_path(tmp_path: Path) -> None:
+    made = script(tmp_path, '1 openat(AT_FDCWD, "//etc/x", O_RDONLY) = 3\n1 fsync(4<//b/c>) = 0\n')
+    found = tree_lines(made)
+    assert {"/etc": ["D"], "/etc/x": ["F 0 0"], "/b": ["D"], "/b/c": ["F 0 0"]}.items() <= (
+        found.items()
+    )
+
+
+def test_files_below_a_link_are_those_of_its_target(tmp_path: Path) -> None:
+    made = script(
+        tmp_path,
+        '1 readlink("/k/l", "sub", 99) = 3\n1 readlink("/k/m", "/k/l/deep", 99) = 9\n'
+        '1 openat(AT_FDCWD, "/k/l/f", O_RDONLY) = 3\n1 stat("/k/m/g", {}) = 0\n'
+        '1 openat(AT_FDCWD, "/k/m", O_RDONLY|O_DIRECTORY) = 4\n1 fstat(4, {}) = 0\n'
+        '1 openat(4, "../h", O_RDONLY) = 5\n',
+    )
+    assert tree_lines(made) == {
+        **{"/work": ["D"], "/k": ["D"], "/k/sub": ["D"], "/k/sub/deep": ["D"]},
+        **{"/k/sub/f": ["F 0 0"], "/k/sub/deep/g": ["F 0 0"], "/k/sub/h": ["F 0 0"]},
+        **{"/k/l": ["L sub"], "/k/m": ["L /k/l/deep"]},
+    }
+
+
+def test_folders_that_a_path_passes_are_there(tmp_path: Path) -> None:
+    found = tree_lines(script(tmp_path, '1 openat(AT_FDCWD, "/a/b/../c", O_RDONLY) = 3\n'))
+    assert found["/a/b"] == ["D"]
+    assert found["/a/c"] == ["F 0 0"]
+
+
+def test_the_current_folder_is_made(tmp_path: Path) -> None:
+    made = script(tmp_path, '1 getpid() = 1\n1 openat(3</processed>, "a", O_RDONLY) = 4\n')
+    assert tree_lines(made) == {"/work": ["D"], "/processed": ["D"], "/processed/a": ["F 0 0"]}
+    made = script(tmp_path, '1 mkdir("/work", 0777) = 0\n1 getpid() = 1\n')
+    lines = made.text().splitlines()
+    assert lines.index("P /") - 1 == int(next(one for one in lines if one[0] == "W")[2:])
+
+
+def test_entries_are_those_of_all_calls_since_the_folders_begin(tmp_path: Path) -> None:
+    listing = "".join(
+        f"1 getdents64(3, 0x55 /* {number} entries */, 32768) = {32 * number}\n"
+        for number in (1365, 1365, 272, 0)
+    )
+    opened = '1 openat(AT_FDCWD, "/d", O_RDONLY|O_DIRECTORY) = 3\n'
+    made = script(tmp_path, f"{opened}{listing}1 lseek(3, 0, SEEK_SET) = 0\n{listing}")
+    assert "E 3000" in tree_lines(made)["/d"]
+    many = "".join(
+        f'1 open("/d{n}", O_RDONLY) = 3\n1 getdents64(3, 1 /* 20002 entries */, 9) = 1\n'
+        for n in range(30)
+    )
+    found = [line for lines in tree_lines(script(tmp_path, many)).values() for line in lines]
+    assert sum(int(line[2:]) for line in found if line.startswith("E")) == 200_000
+
+
+def test_what_a_process_leaves_open_is_closed_and_its_slot_is_free(tmp_path: Path) -> None:
+    opened = "".join(
+        f'{n} openat(AT_FDCWD, "/a", O_RDONLY|O_CLOEXEC) = 3\n{n} execve("/b", [], 0x1) = 0\n'
+        f'{n} openat(AT_FDCWD, "/a", O_RDONLY) = 3\n{n} dup2(3, 9) = 9\n{n} exit_group(0) = ?\n'
+        for n in range(10, 1010)
+    )
+    made = script(tmp_path, f"{opened}9 fsync(5</c>) = 0\n")
+    lines = made.text().splitlines()
+    assert lines[0].split()[4] == "3"
+    assert sum(line.startswith("X ") for line in lines) == 3000
+    assert sum(line.startswith("C ") for line in lines) == made.replayed.replayed == 3001
+    # One that is open from the start has a slot that no call had.
+    assert re.match(r"O \d+ 2 2$", next(line for line in lines if line.startswith("O ")))
+
+
+def test_a_replay_does_not_wait(tmp_path: Path) -> None:
+    made = script(
+        tmp_path,
+        '1 eventfd2(0, EFD_CLOEXEC) = 3\n1 read(3, "", 8) = 8\n1 pipe2([4, 5], 0) = 0\n'
+        '1 fcntl(4, F_SETFL, O_RDONLY) = 0\n1 write(5, "ab", 2) = 4\n'
+        '1 read(4, "ab", 2) = 2\n1 read(4, "ab", 2) = 2\n',
+    )
+    assert made.left_out == {"read of a pipe whose writer is not replayed": 1}
+    text = made.text()
+    assert f"C eventfd2 0 f0 v0 v{0o2004000}\n" in text
+    assert f"C fcntl 0 - f1 v4 v{0o4000}\n" in text
+
+
+@pytest.mark.parametrize("text", [") = a<" * 150_000, ") = 0 {S_IFREG" * 70_000, "[1<" * 300_000])
+def test_a_long_line_takes_linear_time(tmp_path: Path, text: str) -> None:
+    begin = time.process_time()
+    script(tmp_path, f'1 getpid() = 1\n1 stat("/a", {{{text}}}) = 0\n1 pipe2({text}) = 0\n')
+    assert time.process_time() - begin < 10
+
+
+def test_reasons_are_at_most_what_a_recording_can_hold(tmp_path: Path) -> None:
+    calls = "".join(f"1 call_{n}() = 0\n" for n in range(1500))
+    made = script(tmp_path, f'1 getpid() = 1\n{calls}1 stat("/a", 0) = -1 E{"A" * 100_000}\n')
+    told = made.replayed
+    assert len(told.left_out) == 501
+    assert told.left_out["others"] == 1001
+    assert msgspec.json.decode(msgspec.json.encode(told), type=Replayed) == told
+
+
+def run_script(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+    """A replay of a script in namespaces of its own, whose first process has another root."""
+    need_program("cc", "gcc")
+    if subprocess.run(["unshare", "-rmpf", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("unshare -rmpf makes no namespace here")
+    here = IMPORTED / "profdiff/collectors/guest"
+    compiled = ["cc", "-O1", "-static", f"-I{here}", "-o", folder / "replay", here / "replay.c"]
+    subprocess.run(compiled, check=True)
+    (folder / "script").write_text(text)
+    return subprocess.run(
+        ["unshare", "-rmpf", "sh", "-c", "./replay script 1; exit $?"],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+@pytest.mark.build
+def test_a_link_of_proc_does_not_lead_out_of_the_root(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("whole")
+    paths = "".join(f"P {path}\n" for path in ("/", "/proc", "/l", "/proc/1/root", f"/l{victim}"))
+    tree = "D 1\nM 1\nL 2 3\nN 4\n"
+    run = run_script(
+        tmp_path, f"profdiff-replay 1 5 4 0 0 1 65536\n{paths}W 0\n{tree}C unlink 1 - p4\n"
+    )
+    assert run.stdout == "1 calls, 0 with another outcome than in the trace\n"
+    assert victim.read_text() == "whole"
+
+
+@pytest.mark.build
+def test_descriptors_do_not_run_out(tmp_path: Path) -> None:
+    """By slots that are used again, and by a limit above those that are open."""
+    first = "".join(f'1 openat(AT_FDCWD, "/a", O_RDONLY) = {n}\n' for n in range(3, 1203))
+    left = "".join(
+        f'{n} openat(AT_FDCWD, "/a", O_RDONLY) = 3\n{n} dup2(3, 9) = 9\n{n} exit_group(0) = ?\n'
+        for n in range(10, 1010)
+    )
+    for text, calls in ((first, 1201), (left, 2000)):
+        more = "1 dup2(3, 1500) = 1500\n" if text is first else ""
+        run = run_script(tmp_path, script(tmp_path, f"{text}{more}").text())
+        assert run.stdout == f"{calls} calls, 0 with another outcome than in the trace\n", (
+            run.stderr
+        )
+
+
 # What a shell, its programs and dash's descriptors do.
 WORK = """
 mkdir made; echo some text > made/a; cat made/a sub/big > made/b; mv made/b made/c
@@ -149,7 +335,7 @@ def test_a_replay_makes_the_calls_of_the_trace(tmp_path: Path) -> None:
     differing = int(re.search(r"(\d+) with another outcome", run.stdout)[1])
     # /dev/null is not there without its device.
     assert differing <= 12, run.stdout
-    wanted = [line.split()[1] for line in lines if line.startswith("C ")]
+    wanted = [line.split()[1] if line[0] == "C" else "close" for line in lines if line[0] in "CX"]
     made = [call.name for call in read(again)]
     text = "\n".join(made)
     assert text.count("\n".join(wanted)) == 3
