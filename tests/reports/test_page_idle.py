@@ -41,7 +41,7 @@ def test_waits_and_their_paths(browser: Any, tmp_path: Path) -> None:
             "idle, in ns of the guest's clock per op (20 ops)"
         ]
         assert page.eval_on_selector_all("#idle-times tr", cells) == [
-            ["vCPU", "base", "new", "change new"],
+            ["vCPU", "time base", "time new", "change new"],
             ["none busy", "500.00", "1,000.00", "+100.0%"],
             ["0", "500.00", "1,000.00", "+100.0%"],
             ["1", "700.00", "900.00", "+28.6%"],

@@ -39,7 +39,7 @@ def test_histograms_stand_side_by_side(browser: Any, tmp_path: Path) -> None:
             "lines => lines.map(line => [...line.children].map(cell => cell.innerText))",
         )
         assert rows == [
-            ["return", "base", "new", "delta new", "base", "new"],
+            ["return", "calls base", "calls new", "delta new", "base", "new"],
             ["-11", "0", "10", "+10", "", 5 * "▇"],
             ["8", "40", "40", "0", 20 * "▇", 20 * "▇"],
             ["not known", "0", "10", "+10", "", 5 * "▇"],
