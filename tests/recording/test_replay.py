@@ -167,7 +167,7 @@ def test_a_path_with_two_slashes_is_a_path(tmp_path: Path) -> None:
     )
 
 
-def test_what_a_call_that_goes_on_keeps_is_bounded(tmp_path: Path) -> None:
+def test_a_call_without_its_end_is_bounded(tmp_path: Path) -> None:
     (tmp_path / "a.strace").write_text(
         f'1 read(3, "{"x" * 100_000} <unfinished ...>\n1 <... read resumed>, 3) = 3\n'
     )
@@ -291,6 +291,13 @@ def test_a_link_of_proc_does_not_lead_out_of_the_root(tmp_path: Path) -> None:
     )
     assert run.stdout == "1 calls, 0 with another outcome than in the trace\n"
     assert victim.read_text() == "whole"
+
+
+@pytest.mark.build
+def test_a_file_that_becomes_a_folder_is_made_again(tmp_path: Path) -> None:
+    made = script(tmp_path, '1 unlink("/a") = 0\n1 mkdir("/a", 0777) = 0\n')
+    run = run_script(tmp_path, made.text())
+    assert (run.returncode, run.stderr) == (0, "")
 
 
 @pytest.mark.build
