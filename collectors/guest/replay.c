@@ -221,6 +221,16 @@ static int removed(const char *path, const struct stat *status, int type, struct
 	return remove(path);
 }
 
+/* What a replay has left of another kind. */
+static void clear(const char *path, char kind)
+{
+	mode_t mode = kind == 'D' ? S_IFDIR : kind == 'F' ? S_IFREG : kind == 'L' ? S_IFLNK : 0;
+	struct stat status;
+
+	if (mode && !lstat(path, &status) && (status.st_mode & S_IFMT) != mode)
+		nftw(path, removed, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 static void make_file(const char *path, long size, long filled)
 {
 	struct stat status;
@@ -252,6 +262,7 @@ static void restore(void)
 		struct made *one = &tree[n];
 		const char *path = paths[one->path];
 
+		clear(path, one->kind);
 		if (one->kind == 'D' && mkdir(path, 0755) && errno != EEXIST)
 			fail(path);
 		if (one->kind == 'F')

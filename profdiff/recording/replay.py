@@ -5,7 +5,7 @@ The script's grammar: ``P PATH`` (escaped, numbered from 0), ``D F L V M E N O``
 folder, a file with size and bytes that are read, a link, a device, proc, entries of a folder, what
 is not there, a descriptor from before; ``W PATH-NUMBER``: the current folder; ``C NAME FAILS RESULT
 ARGUMENT...``: a call, whose arguments are values, paths, slots of descriptors, and places in
-regions of memory; ``X SLOT``: what the end of a process closes, which is no call of the trace.
+regions of memory; ``X SLOT``: a close() that the trace lacks, at the end of a process.
 """
 
 import hashlib
@@ -145,7 +145,7 @@ class Script:
         process.regions, process.breaks = [], None
 
     def _drop(self, process: Process, text: str, *, closes: bool = True) -> None:
-        """A number is free again. ``closes``: no call closes the file whose last number it is."""
+        """Free a number. ``closes``: close the file, too, if it has no other."""
         found = DESCRIPTOR.fullmatch(text)
         if found and found[1].isdigit() and (one := process.files.pop(int(found[1]), None)):
             one.names -= 1

@@ -347,7 +347,9 @@ def learn(tree: Tree, call: TracedCall, opened: OpenFile | None, paths: Sequence
     whole = paths[0] if paths else opened.path if opened else None
     if name in ("open", "openat", "creat") and ("O_CREAT" in text or name == "creat"):
         tree.created(paths[0])
-    elif name == "symlink" or name in CHANGES:
+    elif name.startswith(("rename", "link")) and any(map(tree.holds_links, paths)):
+        raise LeftOutError(f"{name} of a symbolic link")
+    elif name in CHANGES:
         for path in paths[:1] if name not in ("mkdir", "mkdirat") else ():
             tree.exists(path, folder=name == "rmdir" or "AT_REMOVEDIR" in text)
         for path in paths:

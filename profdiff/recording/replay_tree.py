@@ -58,6 +58,7 @@ class Tree:
         self._files: dict[str, _File] = {}
         self._changed: set[str] = set()
         self._before: list[tuple[str, int]] = []
+        self._relative: set[str] = set()
         self._text = 0
 
     def number(self, path: str) -> int:
@@ -90,8 +91,8 @@ class Tree:
                 left.append(at)
                 at = posixpath.dirname(at)
             elif part not in ("", "."):
-                one = self._files.get(posixpath.join(at, part))
-                if one and one.kind == "L" and (last or any(parts)):
+                one = self._link(posixpath.join(at, part))
+                if one and (last or any(parts)):
                     links += 1
                     parts += one.target.split("/")[::-1]
                     at = "/" if one.target.startswith("/") else at
@@ -102,6 +103,14 @@ class Tree:
                     if len(at) > _MAX_NAME:
                         raise LeftOutError("a path that is too long")
         return at, left
+
+    def _link(self, path: str) -> _File | None:
+        one = self._files.get(path)
+        return one if one and one.kind == "L" and path not in self._changed else None
+
+    def holds_links(self, path: str) -> bool:
+        """Whether it is or has a link that leads elsewhere if the trace moves it."""
+        return path in self._relative
 
     def folder(self, path: str) -> bool:
         """A folder is there, with those above it, unless the trace makes it. Whether it is."""
@@ -179,6 +188,8 @@ class Tree:
         one = self._files.get(path)
         if one and not self._is_new(path) and one.kind != "D" and path not in _DEVICES:
             one.kind, one.target = "L", target
+            if not target.startswith("/"):
+                self._relative.update(_upwards(path))
             if aim != path:
                 self.exists(aim)
                 self.read(aim, one.read)

@@ -85,6 +85,12 @@ def test_calls_are_joined_and_what_is_left_out_is_counted(tmp_path: Path) -> Non
             + "".join(f'1 pread64(3, "", 9, {n}) = 9\n' for n in (1, 1 << 30)),
             "reads 1,024 MiB of files",
         ),
+        (
+            "".join(
+                f'1 open("/{n}{"/" + "/".join(["x" * 14] * 250)}", 0) = 3\n' for n in range(200)
+            ),
+            "the trace has more than 100,000 files, or longer names",
+        ),
     ],
 )
 def test_what_is_no_workload_is_refused(tmp_path: Path, text: str, says: str) -> None:
@@ -126,6 +132,9 @@ ARGUMENTS_THAT_FAIL = {
         "a path with too many links"
     ),
     '3 openat(AT_FDCWD, "/proc/self/fd/0", O_RDONLY) = 3\n': "files of /proc",
+    '3 readlink("/a/b/l", "../proc/1", 99) = 9\n3 rename("/a/b", "/a") = 0\n': (
+        "rename of a symbolic link"
+    ),
 }
 
 
@@ -156,6 +165,15 @@ def test_a_path_with_two_slashes_is_a_path(tmp_path: Path) -> None:
     assert {"/etc": ["D"], "/etc/x": ["F 0 0"], "/b": ["D"], "/b/c": ["F 0 0"]}.items() <= (
         found.items()
     )
+
+
+def test_a_call_without_its_end_is_bounded(tmp_path: Path) -> None:
+    (tmp_path / "a.strace").write_text(
+        f'1 read(3, "{"x" * 100_000} <unfinished ...>\n1 <... read resumed>, 3) = 3\n'
+    )
+    calls = list(read(tmp_path / "a.strace"))
+    assert [sum(map(len, call.arguments)) < 10_000 for call in calls] == [True, True]
+    assert calls[-1].result == "3"
 
 
 def test_files_below_a_link_are_those_of_its_target(tmp_path: Path) -> None:
@@ -257,7 +275,7 @@ def run_script(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
     subprocess.run(compiled, check=True)
     (folder / "script").write_text(text)
     return subprocess.run(
-        ["unshare", "-rmpf", "sh", "-c", "./replay script 1; exit $?"],
+        ["unshare", "-rmpf", "sh", "-c", "ulimit -Sn 1024; ./replay script 1; exit $?"],
         cwd=folder, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
 
@@ -273,6 +291,13 @@ def test_a_link_of_proc_does_not_lead_out_of_the_root(tmp_path: Path) -> None:
     )
     assert run.stdout == "1 calls, 0 with another outcome than in the trace\n"
     assert victim.read_text() == "whole"
+
+
+@pytest.mark.build
+def test_a_file_that_becomes_a_folder_is_made_again(tmp_path: Path) -> None:
+    made = script(tmp_path, '1 unlink("/a") = 0\n1 mkdir("/a", 0777) = 0\n')
+    run = run_script(tmp_path, made.text())
+    assert (run.returncode, run.stderr) == (0, "")
 
 
 @pytest.mark.build
