@@ -75,7 +75,8 @@ function shownColumn(table, { name, title, kernel, of, shows }, n, what) {
   const told = what === "about" ? "delta" : what;
   const named = ["count", "number", "word"].includes(what) ? title || name : told;
   const head = what === "name" || (near && what === "word") ? title || name
-    : near ? (what === "count" ? label : told) : `${named} ${label}`.trim();
+    : !near ? `${named} ${label}`.trim()
+      : what === "count" ? label : what === "number" ? named : told;
   /** @param {Row} row */
   const draw = (row) => {
     const value = row[n];
