@@ -76,5 +76,5 @@ MAIL_HEADINGS = {
         *("--fixes", "--reported-by", "--closes", "--link", "--regzbot"),
         "--regzbot-introduced",
     ),
-    "Other options": ("--output", "--force"),
+    "The draft": ("--output", "--force"),
 }

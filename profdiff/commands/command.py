@@ -59,27 +59,26 @@ Headings = Mapping[str, Sequence[str]]
 
 class Command(click.Command):
     """An option is given once, and with a value that is neither empty nor another option; what
-    follows a COMMAND's first word is the COMMAND's. ``headings``: of its help; other options stand
-    under the last one."""
+    follows a COMMAND's first word is the COMMAND's. ``headings``: of its help, before other
+    options."""
 
     def __init__(self, *arguments: Any, headings: Headings | None = None, **more: Any) -> None:
         super().__init__(*arguments, **more)
-        self.headings = headings or {"Options": ()}
+        self.headings = headings or {}
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings."""
         rows = {
             max(param.opts, key=len): row
             for param in self.get_params(ctx)
-            if (row := param.get_help_record(ctx)) is not None
+            if isinstance(param, click.Option) and (row := param.get_help_record(ctx))
         }
-        *_, last = self.headings
         for heading, names in self.headings.items():
-            shown = [rows.pop(name) for name in names if name in rows]
-            shown += rows.values() if heading == last else ()
-            if shown:
+            if shown := [rows.pop(name) for name in names if name in rows]:
                 with formatter.section(heading):
                     formatter.write_dl(shown)
+        with formatter.section("Other options" if self.headings else "Options"):
+            formatter.write_dl([*rows.values()])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:  # a shell that completes words wants no errors

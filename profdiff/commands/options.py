@@ -51,8 +51,8 @@ class OptionsCommand(ExperimentCommand):
 
 _HEADINGS: Headings = {
     "Options and how to show them": (
-        *("--base", "--toggle", "--append", "--dry-run", "--top", "--csv", "--json", "--width"),
-        "--ascii",
+        *("--base", "--toggle", "--append", "--dry-run", "--fail-if", "--top", "--csv", "--json"),
+        *("--html", "--width", "--ascii"),
     )
 }
 
@@ -114,14 +114,14 @@ def options(
     context = click.get_current_context()
     if base is not None and not toggles and not append and held(Path(base)):
         return _show(Path(base), tables)
-    kernels = _kernels(base, [one for text in toggles for one in text.split(",")], append, given)
-    context.meta[TOGGLED] = [one.label for one in kernels[1:]]
-    given |= {"series": None, "append": ""}
     if "-" in tables.targets.values() and not dry_run:
         raise InputError(
             "standard output has what record says: record first, then write the tables of its "
             "folder: profdiff options FOLDER --json -"
         )
+    kernels = _kernels(base, [one for text in toggles for one in text.split(",")], append, given)
+    context.meta[TOGGLED] = [one.label for one in kernels[1:]]
+    given |= {"series": None, "append": ""}
     if dry_run:
         _plan(context, kernels, given)
         return 0

@@ -19,7 +19,6 @@ from profdiff.commands.experiment.option_types import (
     Names,
 )
 
-# Those of collectors stand behind them.
 HEADINGS: Headings = {
     "Common options": (
         *("--kernel", "--ops", "--sweep", "--suite", "--only", "--tag", "--collector", "--output"),
@@ -35,7 +34,7 @@ HEADINGS: Headings = {
     "The guest": ("--cpu", "--qemu", "--restore", "--settle", "--observe"),
     "States and spread": ("--vary-state", "--vary-boots", "--aa", "--seed", "--verify"),
     "How runs are made": ("--jobs", "--cluster", "--shard", "--yes", "--all"),
-    "Options of collectors": (),
+    "Options of collectors": [max(one.opts, key=len) for one in registry.options()],
 }
 
 
