@@ -214,13 +214,16 @@ class Letter:
     def excess(self) -> int:
         """How many lines must be left out for LINES."""
         bare = self._bare()
-        return max(bare._text(bare._parts()).count("\n") - LINES, 0)
+        return bare._excess(bare._parts())
 
     @property
     def remaining(self) -> int:
         """How many lines are too many where tables and notes are as short as they become."""
         bare = self._bare()
-        return max(bare._text(bare._bounded(bare._parts())).count("\n") - LINES, 0)
+        return bare._excess(bare._bounded(bare._parts()))
+
+    def _excess(self, parts: Sequence[Part]) -> int:
+        return max(self._text(parts).count("\n") - LINES, 0)
 
     def _bare(self) -> "Letter":
         """What counts for LINES."""
@@ -235,8 +238,8 @@ class Letter:
         for shorter in _CUTS:
             for index in reversed(range(len(kept))):
                 part = kept[index]
-                excess = bare._text(ours).count("\n") - LINES
-                if excess <= 0:
+                excess = bare._excess(ours)
+                if not excess:
                     return kept
                 if all(part is not own for own in ours):
                     continue
