@@ -63,6 +63,8 @@ WORDS = [
     ("report s.profdiff t.profdiff", "t.profdiff is one argument too many: profdiff report"),
     ("doctor k", "write --kernel k"),
     ("header x", "x is one argument too many: profdiff header"),
+    ("impact s.profdiff x.strace", "takes no x.strace by itself: write --of x.strace"),
+    ("impact s.profdiff x --of y", "x is one argument too many: profdiff impact"),
     ("kernel list k", "k is one argument too many: profdiff kernel list"),
     # Points.
     ("report s.profdiff --at xxxx", "--at xxxx: there is one point alone: leave --at out"),

@@ -109,7 +109,7 @@ class Command(click.Command):
             raise click.UsageError(self._without_value(ctx, error)) from error
         self._refuse_given(ctx, given, order)
         if rest:
-            raise click.UsageError(self.too_many(ctx, rest[0]))
+            raise click.UsageError(self.too_many(ctx, rest[0], given))
         return given
 
     def _refuse_unseparated(self, ctx: click.Context, args: Sequence[str]) -> None:
@@ -181,12 +181,18 @@ class Command(click.Command):
                 return f"{error.option_name} lacks its value: write {_form(param)}"
         return error.format_message()
 
-    def too_many(self, ctx: click.Context, word: str) -> str:
-        """What is said of an argument that the command does not take."""
-        kernel = next((param for param in self.params if "--kernel" in param.opts), None)
+    def too_many(
+        self, ctx: click.Context, word: str, given: Mapping[str, object] | None = None
+    ) -> str:
+        """What is said of an argument that the command does not take, with the option that it may
+        be the value of; ``given``: what options have, by parameter."""
         takes = any(isinstance(param, click.Argument) for param in self.params)
-        if kernel and not takes:
-            return f"{ctx.command_path} takes no {word} by itself: write --kernel {word}"
+        for option in self.params:
+            lacks = not isinstance((given or {}).get(_name(option)), (str, tuple, list))
+            needed = lacks and isinstance(option, click.Option) and option.required
+            if needed or ("--kernel" in option.opts and not takes):
+                name = _told(option)
+                return f"{ctx.command_path} takes no {word} by itself: write {name} {word}"
         usage = " ".join([ctx.command_path, *self.collect_usage_pieces(ctx)])
         return f"{word} is one argument too many: {usage}"
 

@@ -205,6 +205,10 @@ def mail(
             f"-o {output}: the file exists, and a draft may be edited: name another file, or "
             "overwrite it with --force"
         )
+    if cover_letter:
+        found = _Told.of(*find(session, cell, at, ["session", "parts"])).findings
+        write(output, "".join(f"{line}\n" for line in tables.cover_letter(found)))
+        return
     own = draft.own_address(sender)
     there, quoted = _recipients(thread, reply_to, quote, own)
     commands = recipients.regzbot_commands(regzbot, is_reply=thread is not None)
@@ -212,10 +216,6 @@ def mail(
     if repo is None and (base or new):
         raise InputError("--base and --new say what to blame: name the git repository with --repo")
     told = _Told.of(recording, at)
-    if cover_letter:
-        for line in tables.cover_letter(told.findings):
-            say(line)
-        return
     bisection = told.session.manifest.bisection
     if regzbot_introduced:
         commands.insert(0, recipients.introduced_by(bisection, recording.folder))

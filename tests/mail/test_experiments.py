@@ -269,5 +269,7 @@ def test_a_series_has_a_table_for_its_cover_letter(tmp_path: Path) -> None:
     assert max(map(len, lines)) <= 75
     assert "From: " not in "".join(lines)
     exact_session(tmp_path / "t")
+    profdiff("mail", tmp_path / "s", "--cover-letter", "-o", tmp_path / "cover")
+    assert (tmp_path / "cover").read_text().splitlines() == lines
     said = profdiff("mail", tmp_path / "t", "--cover-letter", status=2)
     assert "--cover-letter: the kernels are not commits of a series" in said.stderr
