@@ -20,6 +20,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.mail.content import MailOptions, letter
 from profdiff.session import manifest as m
 from profdiff.session.bisection import Bisection, Revision, Step
+from profdiff.session.kernel_config import OptionDifference
 from profdiff.views.bisection import fixes, introduced, sentences
 from profdiff.views.claims.checklist import Grounds, items
 
@@ -370,3 +371,33 @@ def test_an_estimate_goes_by_builds_of_the_same_kind(monkeypatch: pytest.MonkeyP
     ):
         monkeypatch.setattr(kept, "kept_kernels", lambda kernels=kernels: iter(kernels))
         assert kept.seconds_of_builds("/linux", "gcc") == said
+
+
+def options(count: int) -> list[OptionDifference]:
+    """So many that a commit and its parent do not have alike."""
+    return [
+        OptionDifference(f"CONFIG_{n}", {"parent": "y", "culprit": None, "bad": "y"})
+        for n in range(count)
+    ]
+
+
+def test_other_configs_than_a_commit_explains_are_said() -> None:
+    rows = dict(zip(("parent", "culprit"), example().values(), strict=True))
+    plain = findings([compare(rows)])
+    manifest = m.replace(plain.manifest, bisection=FOUND)
+
+    def cautions(count: int) -> list[str]:
+        facts = replace(plain.facts, config=options(count))
+        return replace(plain, manifest=manifest, facts=facts).cautions
+
+    assert cautions(3) == []
+    (told,) = cautions(176)
+    assert told == (
+        "THE CONFIGS of parent and culprit differ in 176 options, more than one commit changes: "
+        "they, and not the commit, may make the difference"
+    )
+    facts = replace(plain.facts, config=options(176))
+    made = replace(plain, manifest=manifest, facts=facts)
+    text = letter(made, MailOptions(command=["profdiff"])).render()
+    assert "differ in 176 options" in " ".join(text.split())
+    assert replace(plain, facts=facts).cautions == []

@@ -113,6 +113,8 @@ def _of_result(findings: Findings, found: LargestChange) -> Claim:
         sentence += f", to within {units.percent(findings.results.rule.relevance, 'g')}"
     at = f" at {result.setting.title}" if result.setting.title else ""
     values = words.values(*change.medians, per_op=result.per_op)
+    op = units.printable(findings.manifest.workload.op)
+    values += f" (one {op})" if result.per_op and op else ""
     if change.verdict is Verdict.DEPENDS:
         values = f"in {state(result)}, {values}"
     if iterated := Iterated.of(change):

@@ -108,6 +108,21 @@ class Grid(Record, frozen=True):
     parts: list[int]
     rows: list[list[Entry]]
 
+    def without_exact(self) -> "Grid":
+        """The same, where every verdict is exact, with that in the title and not in each row."""
+        verdicts = [at for at, title in enumerate(self.header) if title == "verdict"]
+        told = {str(row[at]) for row in self.rows for at in verdicts if row[at] is not None}
+        if told != {str(Verdict.EXACT)}:
+            return self
+        kept = [at for at in range(len(self.header)) if at not in verdicts]
+        return msgspec.structs.replace(
+            self,
+            title=self.title if "exact" in self.title else f"{self.title}; every change is exact",
+            header=[self.header[at] for at in kept],
+            parts=[self.parts[at - self.names] for at in kept if at >= self.names],
+            rows=[[row[at] for at in kept] for row in self.rows],
+        )
+
     def in_ratios(self) -> "Grid":
         """The same with changes as ratios."""
         header, rows = in_ratios(self.header, self.rows)
