@@ -28,14 +28,15 @@ const weightOf = (node) => {
   return alone() ? left : Math.abs(pair.delta("total", node)) || Math.min(left, right) * 1e-9;
 };
 
-/** Callees that are to be seen, the largest change first. @param {number} node */
-function callees(node) {
-  const found = [...tree.below(node)].filter((one) => {
-    const [left, right] = pair.both("total", one);
-    return (left || right) && !isBelow(left, right);
-  });
-  return found.sort((a, b) => weightOf(b) - weightOf(a));
+/** Whether a frame is to be seen. @param {number} node */
+function isSeen(node) {
+  const [left, right] = pair.both("total", node);
+  return Boolean(left || right) && !isBelow(left, right);
 }
+
+/** Callees that are to be seen, the largest change first. @param {number} node */
+const callees = (node) =>
+  [...tree.below(node)].filter(isSeen).sort((a, b) => weightOf(b) - weightOf(a));
 
 /** Open the way to what changed most. @param {number} top */
 function openMainWay(top) {
@@ -51,9 +52,9 @@ function openMainWay(top) {
   }
 }
 
-/** @param {number} node @param {number} level */
-function callRow(node, level) {
-  const isTop = node === topOfTable();
+/** @param {number} node @param {number} level @param {boolean} opens whether its callees can be
+ * closed and opened */
+function callRow(node, level, opens) {
   const id = tree.function[node];
   const [left, right] = pair.both("total", node);
   const tint = left === right ? "" : pair.delta("total", node) > 0 ? "more" : "less";
@@ -61,8 +62,7 @@ function callRow(node, level) {
   line.ariaLevel = String(level);
   const name = element("td", "", "name");
   name.style.setProperty("--level", String(Math.min(level - 1, 24)));
-  const hasMore = !isTop && callees(node).length > 0;
-  if (hasMore) {
+  if (opens) {
     line.ariaExpanded = String(openNodes.has(node));
     const turn = button(openNodes.has(node) ? "▾" : "▸", "turn", () => {
       if (!openNodes.delete(node)) openNodes.add(node);
@@ -98,7 +98,10 @@ function rowsBelow(node, level) {
   const found = callees(node);
   const shown = wholeNodes.has(node) ? found : found.slice(0, FIRST_CALLEES);
   const rows = shown.flatMap((one) =>
-    [callRow(one, level), ...(openNodes.has(one) ? rowsBelow(one, level + 1) : [])]);
+    [
+      callRow(one, level, tree.below(one).some(isSeen)),
+      ...(openNodes.has(one) ? rowsBelow(one, level + 1) : []),
+    ]);
   if (shown.length < found.length) {
     const line = element("tr");
     line.ariaLevel = String(level);
@@ -125,11 +128,13 @@ function drawCallRows() {
   const table = at("call-tree", HTMLTableElement);
   const top = topOfTable();
   table.tBodies[0].replaceChildren(
-    ...(top === tree.size ? [] : [callRow(top, 1)]), ...rowsBelow(top, top === tree.size ? 1 : 2));
+    ...(top === tree.size ? [] : [callRow(top, 1, false)]),
+    ...rowsBelow(top, top === tree.size ? 1 : 2),
+  );
 }
 
 export function drawCallTree() {
-  const key = `${state.zoom} ${state.left} ${state.right} ${state.threshold} ${topOfTable()}`;
+  const key = `${state.left} ${state.right} ${state.threshold} ${topOfTable()}`;
   if (drawnTree.tree !== tree || drawnTree.key !== key) openMainWay(topOfTable());
   Object.assign(drawnTree, { tree, key });
   const table = at("call-tree", HTMLTableElement);

@@ -27,8 +27,9 @@ let broken = new Set();
 
 /** Whether a row changed the way that the reader wants to see. @param {FunctionRow} row */
 function isWay(row) {
-  const delta = state.way && difference(...sides(row.self));
-  return state.way === "" || (state.way === "more" ? Number(delta) > 0 : Number(delta) < 0);
+  if (!state.way) return true;
+  const delta = difference(...sides(row.self));
+  return state.way === "more" ? delta > 0 : delta < 0;
 }
 
 /** Whether nothing of a function is left on either side. @param {FunctionRow} row */

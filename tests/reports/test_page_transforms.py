@@ -67,6 +67,8 @@ def test_hidden_functions_are_their_callers(browser: Any, tmp_path: Path) -> Non
     page.wait_until("state.hide === 'helper'")
     assert numbers(page, "work")[:2] == ["+70", "+140.0%"]
     assert "new_way" in drawn(page)
+    told = page.page.inner_text("#transforms")
+    assert "Counts of hidden functions go to their callers" in told
     page.page.click("#transforms button")
     assert page.page.is_hidden("#transforms")
     page.close()
@@ -95,6 +97,10 @@ def test_only_more_only_less_and_a_threshold(browser: Any, tmp_path: Path) -> No
     page.page.select_option("#threshold", "1")
     assert page.names() == ["big", "small", "tiny"]
     assert "threshold=1" in page.page.url
+    assert page.page.is_visible("#way-label")
+    page.close()
+    page = Page(browser, compare({"base": rows}), tmp_path, 1280)
+    assert page.page.is_hidden("#way-label")
     page.close()
 
 
