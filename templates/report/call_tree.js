@@ -57,7 +57,8 @@ function openMainWay(top) {
 function callRow(node, level, opens) {
   const id = tree.function[node];
   const [left, right] = pair.both("total", node);
-  const tint = left === right ? "" : pair.delta("total", node) > 0 ? "more" : "less";
+  const sure = left !== right && pair.isSure(left, right);
+  const tint = !sure ? "" : pair.delta("total", node) > 0 ? "more" : "less";
   const line = element("tr");
   line.ariaLevel = String(level);
   const name = element("td", "", "name");
