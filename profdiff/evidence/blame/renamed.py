@@ -214,14 +214,16 @@ def _dice(one: Counter[_What], other: Counter[_What]) -> float:
 
 # Of one file, on either side: of more, none is compared.
 _MAX_OF_FILE = 200
-# How many times as dear a function may be by another name that is near, and by any.
-_DEAR, _AS_DEAR = 1.5, 1.05
+# How many times as much a function may cost by another name that is near, and by any.
+_SIMILAR, _SAME = 1.5, 1.05
 
 
 def other_names(comparison: Comparison, kernel: int) -> dict[int, int]:
     """The base's function that each of a kernel's own may be by another name, by number: of the
-    same file, called by the same functions, and as dear, or about as dear where the names are near.
-    What could be one of two is none."""
+    same file, with the same callers, and of the same cost, or of a similar one where the names are
+    near. What could be one of two is none; nor is any of samples, which miss what is rare."""
+    if not comparison.metric.exact:
+        return {}
     totals = comparison.total[:, [0, kernel]]
     by_file: defaultdict[tuple[str, str], tuple[list[int], list[int]]]
     by_file = defaultdict(lambda: ([], []))
@@ -234,10 +236,10 @@ def other_names(comparison: Comparison, kernel: int) -> dict[int, int]:
 
     def is_near(old: int, new: int) -> bool:
         low, high = sorted((costs[old], costs[new]))
-        if high > _DEAR * low:
+        if high > _SIMILAR * low:
             return False
         names = (comparison.functions[row].name for row in (old, new))
-        return high <= _AS_DEAR * low or Names.of(*names).near
+        return high <= _SAME * low or Names.of(*names).near
 
     pairs = [
         (old, new)
