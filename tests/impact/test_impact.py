@@ -15,6 +15,7 @@ from support import error_line, need_program, profdiff
 from synthetic_suite import OPS, session
 
 from profdiff.base.errors import InputError
+from profdiff.recording.replay_calls import read
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 from profdiff.session.suite import Suite, SuiteWorkload
@@ -191,6 +192,18 @@ def test_lines_and_the_table_of_one_strace_agree(tmp_path: Path) -> None:
     assert by_table.total() > 200
     assert by_line == by_table
     assert counted(both) == counted(tmp_path / "lines")
+
+
+@pytest.mark.parametrize("options", ["-i", "-n", "-i -n", "-f -i -tt", "-f -Y", "-r -T"])
+def test_what_strace_puts_in_front_of_a_call(tmp_path: Path, options: str) -> None:
+    need_program("strace")
+    for name, words in (("plain", []), ("more", options.split())):
+        command = ["strace", *words, "-o", tmp_path / name, "cat", "/etc/passwd", "/nowhere"]
+        subprocess.run(command, capture_output=True, check=False)
+    assert counted(tmp_path / "more") == counted(tmp_path / "plain")
+    names = [[call.name for call in read(tmp_path / name)] for name in ("plain", "more")]
+    assert names[0] == names[1]
+    assert "openat" in names[0]
 
 
 PERF_TRACE = """\
