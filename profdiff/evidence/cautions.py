@@ -64,8 +64,8 @@ def of_builds(facts: Facts) -> list[str]:
     if differ <= _MAX_OPTIONS:
         return []
     return [
-        f"THE CONFIGS of {PARENT} and {CULPRIT} differ in {differ:,} options, more than one commit "
-        "changes: they, and not the commit, may make the difference"
+        f"CONFIGS DIFFER: {PARENT} and {CULPRIT} in {differ:,} options, more than one commit "
+        "changes: the change may come from these and not from the commit"
     ]
 
 

@@ -360,7 +360,7 @@ def _per_op(findings: Findings, ops: int) -> str:
     if pair and pair.parameters:
         one = f"what {units.listed([f'{{{name}}}' for name in pair.parameters])} counts"
     told = "" if workload.op else f" ({one})"
-    return f"Counts are per op{told}: {made or f'those of {ops:,} {kind}'}, divided by {ops:,}."
+    return f"Counts are per op{told}: {made or f'the total of {ops:,} {kind}'}, divided by {ops:,}."
 
 
 def mitigations(findings: Findings) -> str:

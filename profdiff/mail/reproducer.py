@@ -78,9 +78,9 @@ def _kernel(findings: Findings, kernel: Kernel) -> Iterator[str]:
     config = _config(findings, kernel)
     release = f"Linux {kernel.release}" if kernel.release else "Linux, release unknown"
     if is_local(kernel):
+        # The command has its release.
         build_id = f"build id {kernel.build_id[:_DIGITS]}" if kernel.build_id else ""
-        told = ", ".join(filter(None, [release, build_id, config]))
-        yield f"{kernel.label}, a local kernel: {told}"
+        yield f"{kernel.label}: {', '.join(filter(None, ['local', build_id, config]))}"
     elif kernel.spec.startswith("debian:"):
         yield f"{kernel.label}: {kernel.spec} was {release}"
     elif kernel.source and kernel.source.config and config:
@@ -95,4 +95,4 @@ def _config(findings: Findings, kernel: Kernel) -> str:
         data = unpacked(bounded.read(findings.session.path(kernel.config), MAX_SIZE))
     except (OSError, ValueError, SessionError):
         return ""
-    return f"sha256 of its config {hashlib.sha256(data).hexdigest()[:_DIGITS]}"
+    return f"config sha256 {hashlib.sha256(data).hexdigest()[:_DIGITS]}"

@@ -90,7 +90,9 @@ def _matrix(
     verdicts = {
         change.verdict for one in some for kernel in others if (change := one.changes[kernel])
     }
-    certain, same = Verdict.DEPENDS not in verdicts, verdicts == {Verdict.EXACT}
+    certain = Verdict.DEPENDS not in verdicts
+    exact = result.all_exact(title)
+    same = verdicts == {Verdict.EXACT} and units.width(exact) <= WIDTH
 
     def drawn(narrow: bool) -> list[Block]:
         columns = [*(Column(name, name=True) for name in names), Column(labels[0])]
@@ -111,8 +113,7 @@ def _matrix(
                 row += [] if same else [result.judged(change)]
                 row += [result.seen(change)] if varied else []
             rows.append([*row, result.floor(one)] if noisy else row)
-        said = f"{title}; every change is exact" if same and "exact" not in title else title
-        return draw(said, columns, _texts(rows), WIDTH)
+        return draw(exact if same else title, columns, _texts(rows), WIDTH)
 
     blocks = drawn(narrow=False)
     if any(units.width(line) > WIDTH for block in blocks for line in block.lines):

@@ -55,15 +55,14 @@ def test_the_culprit_comes_first() -> None:
         "(+40.0%)."
     )
     assert part == (
-        "From good to bad it is 1,000 to 1,500, +500: this step is 80% of it, other commits add "
-        "100."
+        "From good to bad, the change is +500 (1,000 to 1,500): this step is 80% of it, other "
+        "commits add 100."
     )
     assert second == "Confirmed: reverting it on bad undoes the whole change."
-    assert third == "It is not all of the change: bisect --all finds the other steps."
+    assert third == "This step is not the whole change: bisect --all finds the others."
     assert last == (
-        "Bisected with good aaaaaaaaaaaa, bad bbbbbbbbbbbb, bad where instructions:total > +250: 4 "
-        "revisions measured, 2 skipped, "
-        "as they do not build or run, or do not tell."
+        "Bisected between good aaaaaaaaaaaa and bad bbbbbbbbbbbb; bad means instructions:total > "
+        "+250. 4 revisions measured, 2 skipped (not built, not run, or undecided)."
     )
 
 
@@ -85,8 +84,8 @@ def test_more_than_the_whole_change_is_what_others_take_away() -> None:
         "1,623,010 for 1,000 ops (2,000 minus 1,000): +52.00 per op (+3.3%)."
     )
     assert part == (
-        "From good to bad it is 1,571,000 to 1,597,000, +26.00 per op: other commits take away "
-        "26.00 per op."
+        "From good to bad, the change is +26.00 per op (1,571,000 to 1,597,000): other commits "
+        "take away 26.00 per op."
     )
     assert "for 1,000 ops: +52.00 per op" in sentences(changed(**HIDDEN))[0]
     assert not [one for one in sentences(changed(**HIDDEN)) if "200%" in one]
@@ -393,11 +392,11 @@ def test_other_configs_than_a_commit_explains_are_said() -> None:
     assert cautions(3) == []
     (told,) = cautions(176)
     assert told == (
-        "THE CONFIGS of parent and culprit differ in 176 options, more than one commit changes: "
-        "they, and not the commit, may make the difference"
+        "CONFIGS DIFFER: parent and culprit in 176 options, more than one commit changes: the "
+        "change may come from these and not from the commit"
     )
     facts = replace(plain.facts, config=options(176))
     made = replace(plain, manifest=manifest, facts=facts)
     text = letter(made, MailOptions(command=["profdiff"])).render()
-    assert "differ in 176 options" in " ".join(text.split())
+    assert "CONFIGS DIFFER: parent and culprit in 176 options" in " ".join(text.split())
     assert replace(plain, facts=facts).cautions == []

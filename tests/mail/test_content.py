@@ -88,8 +88,8 @@ def test_sections_stand_in_their_order_and_can_be_left_out() -> None:
         "base: Linux 6.0.0, build id abababababab, the base",
         "compiler: gcc 12.2.0",
         "Every instruction of the workload is counted",
-        "Counts are per op (what --ops counts): those of 40,000 ops, divided by 40,000. They say "
-        "nothing about time",
+        "Counts are per op (what --ops counts): the total of 40,000 ops, divided by 40,000. They",
+        "They say nothing about time, cycles or caches",
         "QEMU TCG (version 7.2.22; 1 vCPU, 512 MiB)",
         "failed run new-2: the workload ended with exit status 3",
     ):

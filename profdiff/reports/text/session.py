@@ -64,7 +64,7 @@ def experiment_tables(
 def draw_grid(grid: Grid, width: int) -> list[Block]:
     """A table in blocks of at most ``width`` columns; columns that do not fit follow below, under
     the row's name again."""
-    shown = (grid := grid.without_exact()).table
+    shown = (grid := grid.without_exact(width)).table
     columns = [Column(title, name=True) for title in shown.header[: grid.names]]
     behind = zip(shown.header[grid.names :], grid.parts, strict=True)
     columns += [Column(title, part=part, spare=int(title == "states")) for title, part in behind]
