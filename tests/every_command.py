@@ -93,7 +93,7 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
         ],
         "codegen": [
             (["change_pte_range", "/kernels/v6.12.107", "/kernels/v6.18.15"], ""),
-            (["change_pte_range"], "one side has nothing to be compared with"),
+            (["change_pte_range"], "there is nothing to compare with"),
         ],
         "atlas": [(["s.profdiff", "suite.profdiff", "-o", "atlas", "--csv", "atlas.csv"], "")],
         "annotate": [
