@@ -14,8 +14,8 @@ _GROUPS: Mapping[Group, str] = {
     "unresolved": "unresolved",
 }
 IS_UNSURE = (
-    "?: unresolved or ambiguous accesses could explain the difference; --json has its interval, and "
-    "why."
+    "?: unresolved or ambiguous accesses could explain the difference; --json has its interval, "
+    "and why."
 )
 IS_ABOUT = "~: unresolved or ambiguous accesses can change the number, but not its sign."
 UNION = "|: names of one place in a union."
