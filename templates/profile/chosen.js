@@ -141,7 +141,33 @@ export const whole = (label) => metric.totals[label] || 1;
 export function pairOf(over, left, right) {
   const share = state.unit === "share";
   const [of, against] = share ? [whole(state.left), whole(state.right)] : [1, 1];
-  return new Pair(over, left, right, { left: 1 / of, right: 1 / against });
+  const [one, other] = sides(sampleCounts());
+  return new Pair(
+    over, left, right, { left: 1 / of, right: 1 / against }, { left: one, right: other });
+}
+
+/** @type {WeakMap<Metric, Record<string, number>>} */
+const knownSamples = new WeakMap();
+
+/** What one sample of each kernel counts on average; 0 where counts are exact. A transform moves
+ * counts, and changes nothing of that. */
+function sampleCounts() {
+  const whole = data.metrics[metricNumber()];
+  let found = knownSamples.get(whole);
+  if (!found) {
+    found = {};
+    for (const label of data.kernels.map((kernel) => kernel.label)) {
+      let [counts, samples] = [0, 0];
+      for (const row of whole.functions) {
+        if (!row.samples) continue;
+        counts += Math.abs(row.self[label]);
+        samples += row.samples[label];
+      }
+      found[label] = samples ? counts / samples : 0;
+    }
+    knownSamples.set(whole, found);
+  }
+  return found;
 }
 
 /** What draws at once, or when the reader pauses where that takes its time.

@@ -9,9 +9,11 @@ import { alone, state } from "../page/state.js";
 
 /** @import { Tree } from "../profile/tree.js" */
 
-/** So many callees of a frame are shown first, and so many rows open by themselves. */
+/** So many callees of a frame are shown first, those that hold this part of what it holds, and so
+ * many rows open by themselves. */
 const FIRST_CALLEES = 10;
-const OPEN_ROWS = 14;
+const LEAST_PART = 0.02;
+const OPEN_ROWS = 24;
 /** A branch that holds this part of what is above it opens by itself. */
 const MAIN_PART = 0.5;
 
@@ -38,6 +40,10 @@ function isSeen(node) {
 const callees = (node) =>
   [...tree.below(node)].filter(isSeen).sort((a, b) => weightOf(b) - weightOf(a));
 
+/** Those of them that are shown first. @param {number} node @param {number[]} found */
+const firstCallees = (node, found) => found.slice(0, FIRST_CALLEES).filter((one, n) =>
+  n === 0 || weightOf(one) >= LEAST_PART * weightOf(node));
+
 /** Open the way to what changed most. @param {number} top */
 function openMainWay(top) {
   openNodes = new Set();
@@ -46,7 +52,7 @@ function openMainWay(top) {
   for (let node = top; rows < OPEN_ROWS; ) {
     const below = callees(node);
     if (!below.length || (node !== top && weightOf(below[0]) < MAIN_PART * weightOf(node))) break;
-    rows += Math.min(below.length, FIRST_CALLEES);
+    rows += firstCallees(node, below).length;
     if (node !== top) openNodes.add(node);
     node = below[0];
   }
@@ -57,7 +63,8 @@ function openMainWay(top) {
 function callRow(node, level, opens) {
   const id = tree.function[node];
   const [left, right] = pair.both("total", node);
-  const tint = left === right ? "" : pair.delta("total", node) > 0 ? "more" : "less";
+  const sure = left !== right && pair.isSure(left, right);
+  const tint = !sure ? "" : pair.delta("total", node) > 0 ? "more" : "less";
   const line = element("tr");
   line.ariaLevel = String(level);
   const name = element("td", "", "name");
@@ -96,7 +103,7 @@ function callRow(node, level, opens) {
  * @returns {HTMLElement[]} */
 function rowsBelow(node, level) {
   const found = callees(node);
-  const shown = wholeNodes.has(node) ? found : found.slice(0, FIRST_CALLEES);
+  const shown = wholeNodes.has(node) ? found : firstCallees(node, found);
   const rows = shown.flatMap((one) =>
     [
       callRow(one, level, tree.below(one).some(isSeen)),
@@ -108,7 +115,7 @@ function rowsBelow(node, level) {
     const cell = element("td", "", "name");
     cell.colSpan = alone() ? 2 : 6;
     cell.style.setProperty("--level", String(Math.min(level - 1, 24)));
-    cell.append(button(`Show ${count(found.length - shown.length)} more`, "", () => {
+    cell.append(button(`Show ${count(found.length - shown.length)} more`, "link", () => {
       wholeNodes.add(node);
       drawCallRows();
     }));
