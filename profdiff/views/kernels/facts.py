@@ -50,7 +50,7 @@ _OPTIONS = 3
 class BuiltFrom(Record, frozen=True):
     """``commit``: of the revision that was named; ``described``: as ``git describe`` calls it.
     ``built``: the commit that was built, which has the changes. ``dirty``: with changes that
-    nobody committed. ``settings``: options that were to differ from ``config``; ``lost``:
+    nobody committed. ``settings``: options that were to be otherwise than in ``config``; ``lost``:
     those that are not as they were asked for. ``options``: how the SPEC says that code is made:
     ``lto=thin``. ``sentence``: all of it in words."""
 
