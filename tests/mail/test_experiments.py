@@ -274,3 +274,17 @@ def test_a_series_has_a_table_for_its_cover_letter(tmp_path: Path) -> None:
     assert (tmp_path / "cover").read_text().splitlines() == lines
     said = profdiff("mail", tmp_path / "t", "--cover-letter", status=2)
     assert "--cover-letter: the kernels are not commits of a series" in said.stderr
+
+
+def test_a_boot_is_not_varied_in_mappings() -> None:
+    plain = timed(
+        {"base": [[1000.0]], "new": [[1100.0]]},
+        metrics=[m.Measured("instructions", "instructions", "lower", True, [1.0])],
+        qemu=ICOUNT,
+        collector="exact",
+    )
+    manifest = m.replace(plain.manifest, options={"boot": True})
+    boot = replace(plain, manifest=manifest)
+    seen = [" ".join(claim(one).more) for one in (plain, boot)]
+    assert "other mappings, files and addresses were not tried" in seen[0]
+    assert "other random numbers and addresses (--vary-boots) were not tried" in seen[1]

@@ -264,7 +264,9 @@ def subject_of(findings: Findings, label: str, text: str, suffixes: Sequence[str
 
 def _sure(findings: Findings, label: str, change: Estimate) -> str:
     """How sure it is, where that is a question."""
-    other = _OTHER_BOOTS if any(run.boot for run in findings.manifest.runs) else _OTHER
+    manifest = findings.manifest
+    booted = bool(manifest.options.get("boot")) or any(run.boot for run in manifest.runs)
+    other = _OTHER_BOOTS if booted else _OTHER
     if change.alone:
         return f"This was seen in one state: {other} were not tried."
     if change.verdict is Verdict.DEPENDS:
