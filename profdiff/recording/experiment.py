@@ -246,11 +246,12 @@ class Experiment:
                 f"--cpus: {architecture.told} guests have one vCPU: with several, they wait for "
                 "each other in their firmware"
             )
+        typed = () if asked.options.get("boot") else asked.command
         planned = m.Manifest(
             schema=m.SCHEMA,
             profdiff=__version__,
             created=m.timestamp(),
-            command=list(asked.typed) or ["profdiff", *sys.argv[1:]],
+            command=list(asked.typed) or plan.command_line(["profdiff", *sys.argv[1:]], typed),
             collectors=list(equipment.collectors),
             repeat=max(asked.repeat, 2) if asked.verify else asked.repeat,
             verify=asked.verify,

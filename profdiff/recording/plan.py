@@ -201,6 +201,13 @@ def continued(folder: Path, planned: m.Manifest) -> m.Manifest:
     return m.replace(made, command=_command(old, planned, made))
 
 
+def command_line(words: Sequence[str], command: Sequence[str]) -> list[str]:
+    """``words`` with -- in front of COMMAND, if they end with it, so that options can be added."""
+    at = len(words) - len(command)
+    separator = [] if "--" in words or not command or words[at:] != [*command] else ["--"]
+    return [*words[:at], *separator, *words[at:]]
+
+
 def _command(old: m.Manifest, new: m.Manifest, made: m.Manifest) -> list[str]:
     """The command line that records ``made``: the new one if it asks for all of that, else the old
     one, with the kernels that guests of the new one add."""
