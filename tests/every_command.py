@@ -63,6 +63,10 @@ def lines(jobs: str) -> dict[str, list[tuple[list[str], str]]]:
         ],
         "plan": [([*KERNELS, *TOGGLE], ""), ([*suite, "-o", "suite.profdiff"], "")],
         "merge": [(["suite.profdiff", *shards], "")],
+        "compare": [
+            (["s.profdiff", "cluster.profdiff"], ""),
+            (["s.profdiff", "suite.profdiff"], "s.profdiff has a session, suite.profdiff a suite"),
+        ],
         "options": [
             (["suite.profdiff"], ""),
             (["suite.profdiff", "--csv", "options.csv", "--html", "options.html"], ""),

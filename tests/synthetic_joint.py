@@ -69,7 +69,7 @@ def joint(
 ) -> Parts:
     """A folder of parts, each with all points."""
     kernels = parts or (example() if kind is ARCHITECTURE else by_compiler())
-    command = ["profdiff", "record", kind.option, ",".join(kernels)]
+    command = ["profdiff", *kind.made_by.split(), ",".join(kernels)]
     made = Parts.create(folder, list(kernels), command, kind)
     for name, one in kernels.items():
         known = {"arm64": "aarch64"} if kind is ARCHITECTURE else dict.fromkeys(kernels, "x86_64")

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from click.shell_completion import ShellComplete
 from synthetic import manifest
 
@@ -41,3 +42,13 @@ def test_what_one_compiler_builds_is_there(tmp_path: Path) -> None:
     Session.create(folder / "gcc-12", planned({"1-x"}))
     Session.create(folder / "clang-19", planned({"1-x", "2-y"}))
     assert completed(["annotate", str(folder), "--kernel"]) == ["base", "2-y"]
+
+
+def test_recordings_that_are_compared_may_have_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Session.create(Path("mon.profdiff"), planned(set()))
+    for typed, found in (("m", "mon.profdiff"), ("old=m", "old=mon.profdiff")):
+        shell = ShellComplete(cli, {}, "profdiff", "_")
+        assert [one.value for one in shell.get_completions(["compare"], typed)] == [found]

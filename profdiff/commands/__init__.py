@@ -28,6 +28,7 @@ COMMANDS = {
     "merge": Command(_RECORD, "merge:merge", "Put the shards of a recording together."),
     "import": Command(_RECORD, "imports:import_", "Make a session from existing recordings."),
     "report": Command(_READ, "report:report", "Show the results of a session."),
+    "compare": Command(_READ, "merge:compare", "Compare the kernels of two recordings."),
     "diff": Command(_READ, "imports:diff", "Compare existing recordings."),
     "atlas": Command(
         _READ, "atlas:atlas", "Make a site of suites and sessions: cells over releases."

@@ -85,6 +85,14 @@ def sessions(context: click.Context, parameter: click.Parameter, typed: str) -> 
 
 
 @_quiet
+def labelled_sessions(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """``[LABEL=]SESSION``."""
+    label, equals, _ = typed.rpartition("=")
+    found = sessions(context, parameter, typed.removeprefix(label + equals))
+    return [f"{label}{equals}{one}" for one in found]
+
+
+@_quiet
 def cells(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """The cells of the suite."""
     from profdiff.session.held import held

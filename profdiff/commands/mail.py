@@ -17,7 +17,7 @@ from profdiff.base.terminal import say, tell
 from profdiff.commands import MAIL_HEADINGS, complete
 from profdiff.commands.command import OUTPUT_FILE, command
 from profdiff.commands.recording import CELL, find, works_on
-from profdiff.mail.sections import SECTIONS
+from profdiff.mail.letter import SECTIONS
 from profdiff.session.held import EVERY, Held
 
 if TYPE_CHECKING:

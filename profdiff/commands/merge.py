@@ -1,15 +1,20 @@
-"""``profdiff merge``: shards of a recording, put together."""
+"""``profdiff merge`` and ``profdiff compare``: recordings put together, or side by side."""
 
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from profdiff.base.terminal import say
+from profdiff.base.terminal import say, tell
 from profdiff.commands import complete
-from profdiff.commands.command import command
+from profdiff.commands.command import OUTPUT_FOLDER, command
+
+if TYPE_CHECKING:
+    from profdiff.recording.compared import Side
 
 # As many workloads are named in a message.
 _MAX_NAMES = 8
@@ -60,3 +65,50 @@ def merge(session: Path, shards: tuple[Path, ...]) -> None:
                 "without --shard repeats them in others"
             )
     say(f"profdiff report {shlex.quote(str(session))}")
+
+
+@command()
+@click.argument("one", metavar="[LABEL=]A", shell_complete=complete.labelled_sessions)
+@click.argument("other", metavar="[LABEL=]B", shell_complete=complete.labelled_sessions)
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=OUTPUT_FOLDER,
+    help="The folder of the comparison.  [default: A-vs-B.profdiff, here]",
+)
+@click.pass_context
+def compare(context: click.Context, one: str, other: str, folder: Path | None) -> int:
+    """Compare the recordings A and B: sessions, suites, or recordings over several architectures.
+
+    compare makes a session in which A's kernel is the base, as if one command had recorded both
+    kernels, and prints its report; check, mail and all other commands work on it. With several
+    kernels, each label of B is compared with the same label of A. A kernel keeps its label; if both
+    have the same one, they are called as the folders, or LABEL.
+
+    Kernels and their configs may differ. compare refuses recordings with another command, other
+    contents of its files, other points, options, collectors, hardware, or from another QEMU or
+    profdiff. It compares the points and workloads that both have, and says what it leaves out.
+    """
+    from profdiff.commands.report import report
+    from profdiff.recording.compared import compare, labels_of
+
+    sides = _side(one), _side(other)
+    target = folder or Path(f"{'-vs-'.join(labels_of(sides))}.profdiff")
+    for line in compare(target, sides, ["profdiff", *sys.argv[1:]]):
+        tell(line)
+    status: int = context.invoke(report, session=target)
+    say(f"\nprofdiff report {shlex.quote(str(target))}")
+    return status
+
+
+def _side(text: str) -> Side:
+    """``[LABEL=]FOLDER``."""
+    from profdiff.collectors.kernels.label import is_label
+    from profdiff.recording.compared import Side
+    from profdiff.session.held import held
+
+    label, equals, folder = text.partition("=")
+    if equals and is_label(label) and not held(Path(text)):
+        return Side(Path(folder), label)
+    return Side(Path(text))

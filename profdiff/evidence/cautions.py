@@ -11,7 +11,7 @@ from profdiff.profile.session_facts import known_options
 from profdiff.session.bisection import CULPRIT, PARENT
 from profdiff.session.facts import Facts
 from profdiff.session.kernel_config import NOT_SET
-from profdiff.session.manifest import Run
+from profdiff.session.manifest import Manifest, Run
 from profdiff.session.points import Setting
 from profdiff.session.session import Session
 from profdiff.session.state import SYSTEM_CALL, State
@@ -53,7 +53,20 @@ _OFTEN, _PART, _SHOWN = 10, 0.05, 4
 def cautions(session: Session, setting: Setting, state: State) -> list[str]:
     """A line for each. What cannot be read is passed over."""
     calls = _calls(setting, state)
-    return [*_lacking(session, calls), *_unmarked(session, setting, calls)]
+    apart = _apart(session.manifest)
+    return [*apart, *_lacking(session, calls), *_unmarked(session, setting, calls)]
+
+
+def _apart(manifest: Manifest) -> Iterator[str]:
+    """Where values that vary are from two recordings, whose runs did not take turns."""
+    if manifest.recordings and not all(
+        registry.collector(name).kind.exact for name in manifest.collectors
+    ):
+        of = [f"{units.listed(one.kernels)} {one.created}" for one in manifest.recordings]
+        yield (
+            f"recorded apart ({units.listed(of)}), not in turns: what changed between the "
+            "recordings is part of every difference that is not exact"
+        )
 
 
 def of_builds(facts: Facts) -> list[str]:

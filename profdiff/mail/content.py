@@ -29,6 +29,7 @@ from profdiff.mail.letter import (
 from profdiff.mail.measured import basis
 from profdiff.mail.reproducer import Reproducer, kernel_lines
 from profdiff.profile.sharing.recorded import is_all
+from profdiff.session import manifest as m
 from profdiff.session.held import held
 from profdiff.topics.inventory.measure import Inventory
 from profdiff.topics.sharing.measure import Lines
@@ -293,8 +294,12 @@ def _functions(findings: Findings, kernel: str, top: int) -> Section:
 
 
 def reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
-    words = measured.recorded(findings.manifest)
-    parts: list[Part] = [Verbatim(typed_command(words), 2)]
+    commands = [measured.into(one.command, one.name) for one in findings.manifest.recordings]
+    lines = [
+        typed_command(measured.recorded(m.replace(findings.manifest, command=command)))
+        for command in [*commands, findings.manifest.command]
+    ]
+    parts: list[Part] = [Verbatim("\n".join(lines), 2)]
     if told := kernel_lines(findings):
         parts.append(Notes(told))
     if findings.manifest.workload.replay:

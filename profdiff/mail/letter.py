@@ -26,6 +26,21 @@ LIMIT = 100_000
 # What programs take for an order wherever it begins a line: git send-email's recipients (its
 # process_file() reads the whole body), regzbot's commands, a signature.
 _ORDER = re.compile(r"(?i)(?:[a-z][a-z-]*-by|cc):|#regzb|-- $")
+# The parts of a mail that can be left out, in the order in which they stand, with what they hold.
+SECTIONS = {
+    "result": "the table of points, metrics or kernels",
+    "bisection": "the commit that profdiff bisect found, and what its revert shows",
+    "functions": "the functions that changed most",
+    "programs": "how user space and the kernel change, where --variant gave programs",
+    "events": "events of the kernel, where one changed by more than the instructions did",
+    "memory": "memory that the kernel keeps more or less of, recorded with --allocations",
+    "prices": "what the change that would cost most costs, where the session has prices.json",
+    "suspects": "commits whose lines executed more or less, with --repo",
+    "measured": "how it was measured",
+    "state": "what of the kernels' state is the same; differences are always said",
+    "config": "config options that differ",
+    "reproducer": "the command line and the source",
+}
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,13 @@ def recorded(manifest: Manifest) -> list[str]:
     return found
 
 
+def into(command: Sequence[str], name: str) -> list[str]:
+    """A recording's command line that names its folder."""
+    end = command.index("--") if "--" in command else len(command)
+    named = {"-o", "--output"} & {word.partition("=")[0] for word in command[:end]}
+    return [*command[:end], *([] if named else ["-o", name]), *command[end:]]
+
+
 def _program(word: str, words: Sequence[str]) -> str:
     """A variant by its file's name; with its folder's, where another one has that name too."""
     path = PurePosixPath(word.partition("=")[2])

@@ -178,7 +178,7 @@ class Experiment:
         watched = named_functions.named(folder, equipment.collectors, equipment.options)
         equipment = replace(equipment, options=watched)
         located = built(kernels)
-        if architecture and len(located) < 2 and not asked.twin_repeat:
+        if architecture and len(located) < min(len(kernels), 2) and not asked.twin_repeat:
             raise InputError(notes.too_few(kernels, toggled=bool(asked.toggled)))
         described = [
             plan.describe_hole(kernel)

@@ -15,7 +15,15 @@ from profdiff.collectors.workload.sides import PROGRAM, example
 from profdiff.recording import copies, located, plan, series
 from profdiff.recording.experiment import Answers, Equipment, Experiment, RecordOptions
 from profdiff.session import opened
-from profdiff.session.held import ARCHITECTURE, COMPILER, PartKind, held, parted_by
+from profdiff.session.held import (
+    ARCHITECTURE,
+    COMPILER,
+    LABEL,
+    PartKind,
+    held,
+    parted_by,
+    refuse_compared,
+)
 from profdiff.session.lock import recording
 from profdiff.session.parts import Parts
 from profdiff.session.session import Session
@@ -186,6 +194,8 @@ def _kind(asked: RecordOptions, folder: Path) -> PartKind:
     of another kind than is asked for."""
     kind = parted_by(folder)
     wanted = COMPILER if asked.compilers else ARCHITECTURE if asked.architectures else kind
+    if kind is LABEL:
+        refuse_compared(folder)
     if kind and wanted is not kind:
         raise InputError(
             f"{folder} holds a session for each of several {kind.plural}: name another folder with "

@@ -261,20 +261,29 @@ def _copy_run(one: Taken, folder: Path, copied: dict[tuple[int, int], Path]) -> 
     files that are not in the run's folder."""
     run = one.run
     place = Session(folder, one.session.manifest).run_folder(run.id)
-    if len(run.files) > _MOST_FILES:
-        raise SessionError(f"{one.session.folder}: run {run.id} has too many files")
-    for relative in run.files.values():
-        name = relative.removeprefix(f"runs/{run.id}/")
-        if name == relative or "/" in name:
-            raise SessionError(
-                f"{one.session.folder}: run {run.id} has files elsewhere ({relative}): refused"
-            )
+    for what, name in names_of(one.session, run).items():
         if not (place / name).exists():
-            _copy(one.session.place(relative), place / name, copied)
+            copy_file(one.session.place(run.files[what]), place / name, copied)
 
 
-def _copy(source: Path, path: Path, copied: dict[tuple[int, int], Path] | None = None) -> None:
-    """Raises SessionError for a file that cannot be read, OSError."""
+def names_of(session: Session, run: m.Run) -> dict[str, str]:
+    """What the files of a run are called in its folder, by what they are. Raises SessionError for
+    too many, and for files that are not in that folder."""
+    if len(run.files) > _MOST_FILES:
+        raise SessionError(f"{session.folder}: run {run.id} has too many files: refused")
+    folder = f"runs/{run.id}/"
+    found = {what: path.removeprefix(folder) for what, path in run.files.items()}
+    for what, name in found.items():
+        if name == run.files[what] or "/" in name:
+            raise SessionError(
+                f"{session.folder}: run {run.id} has files elsewhere ({run.files[what]}): refused"
+            )
+    return found
+
+
+def copy_file(source: Path, path: Path, copied: dict[tuple[int, int], Path] | None = None) -> None:
+    """Copy a file, or give the one that was ``copied`` before a second name; by device and inode.
+    Raises SessionError for a file that cannot be read, OSError."""
     try:
         file = bounded.open_regular(source)
     except OSError as error:
@@ -305,7 +314,7 @@ def _copy_others(every: Sequence[Session], manifest: m.Manifest, folder: Path) -
         source = next((found for other in others if (found := other.whole(relative))), None)
         if source is not None and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            _copy(source, path)
+            copy_file(source, path)
 
 
 def _config(kernel: m.Kernel, manifest: m.Manifest) -> m.Kernel:

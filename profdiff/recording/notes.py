@@ -10,6 +10,8 @@ from profdiff.recording.located import Located, UnbuiltKernel
 from profdiff.session import inlines
 from profdiff.session import manifest as m
 
+_ALONE = "one kernel has nothing to be compared with here; profdiff compare takes two recordings"
+
 
 def of(prepared: PreparedWorkload, planned: m.Manifest) -> list[str]:
     """A clause for each, "" for nothing."""
@@ -17,7 +19,8 @@ def of(prepared: PreparedWorkload, planned: m.Manifest) -> list[str]:
     blind = inlines.told(planned.compared) if profiles else []
     bare = _bare(planned.kernels) if profiles and not blind else ""
     replay = planned.workload.replay
-    return [replay.told if replay else "", _stay(prepared), _lacks(prepared), *blind, bare]
+    alone = _ALONE if planned.guest and len(planned.kernels) == 1 else ""
+    return [alone, replay.told if replay else "", _stay(prepared), _lacks(prepared), *blind, bare]
 
 
 def _stay(prepared: PreparedWorkload) -> str:
@@ -58,8 +61,8 @@ def _bare(kernels: Sequence[m.Kernel]) -> str:
 
 
 def too_few(kernels: Sequence[Located], *, toggled: bool) -> str:
-    """Why nothing can be compared; ``toggled``: options may lack, else commits of a series."""
-    if not (holes := [kernel for kernel in kernels if isinstance(kernel, UnbuiltKernel)]):
-        return "give --kernel at least twice: the base and one to compare with it"
+    """Why nothing can be compared where some of the kernels were not built; ``toggled``: options
+    may lack, else commits of a series."""
+    holes = [kernel for kernel in kernels if isinstance(kernel, UnbuiltKernel)]
     what = "option" if toggled else "commit of the series"
     return f"no {what} builds; the first, {holes[0].label}: {holes[0].reason}"

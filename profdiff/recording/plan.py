@@ -28,7 +28,7 @@ from profdiff.collectors.workload.workload import PreparedWorkload
 from profdiff.recording import origin
 from profdiff.recording.located import UnbuiltKernel
 from profdiff.session import manifest as m
-from profdiff.session.held import is_session
+from profdiff.session.held import is_session, refuse_compared
 from profdiff.session.points import number_of
 from profdiff.session.session import Session
 from profdiff.symbolization._native import KernelImage, NativeError, elf_build_id
@@ -192,6 +192,8 @@ def continued(folder: Path, planned: m.Manifest) -> m.Manifest:
     if not is_session(folder):
         return planned
     old = Session.open(folder).manifest
+    if old.recordings:
+        refuse_compared(folder)
     if told := difference(old, planned):
         raise InputError(
             f"{folder} holds a recording with {told}: name another folder with -o, or "
@@ -303,8 +305,7 @@ def _other_kernels(old: m.Manifest, new: m.Manifest) -> str | None:
         _refuse_other_machines(old, new)
         return None
     known = {kernel.label: kernel for kernel in old.kernels}
-    base = old.kernels[0]
-    if new.kernels[0].label != base.label:
+    if new.kernels[0].label != old.kernels[0].label:
         return f"other kernels ({', '.join(known)})"
     for kernel in new.kernels:
         was = known.get(kernel.label, kernel)
@@ -371,8 +372,7 @@ def difference(old: m.Manifest, new: m.Manifest) -> str | None:
         if old.options[name] != value:
             return registry.spelled(name, old.options[name])
     if old.order != m.replace(new.order, states=old.order.states):
-        vary = " --vary-boots" if old.order.vary else ""
-        return f"--seed {old.order.seed}{vary}"
+        return f"--seed {old.order.seed}{' --vary-boots' if old.order.vary else ''}"
     return _other_guest(old.guest, new.guest)
 
 

@@ -1,5 +1,5 @@
 """What a folder holds, as its files tell without being read: a session, the parts of one
-experiment, by architecture or compiler, or a suite."""
+experiment, by architecture or compiler, those of a comparison, by label, or a suite."""
 
 import os
 import re
@@ -14,8 +14,9 @@ from profdiff.base import bounded
 from profdiff.base.errors import InputError, SessionError
 from profdiff.base.names import did_you_mean
 from profdiff.collectors.architecture import ARCHITECTURES
+from profdiff.collectors.kernels.label import is_label
 
-KindName = Literal["architecture", "compiler"]
+KindName = Literal["architecture", "compiler", "label"]
 # A program's name, which is a folder's, too: gcc-12, clang-19, x86_64-linux-gnu-gcc-4.9. A dot
 # stands between digits only, so that no part has the name of a file of ours.
 _COMPILER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_+-]{0,62}(\.[0-9]{1,8}){0,3}")
@@ -23,13 +24,13 @@ _ARCHITECTURES = [architecture.arch for architecture in ARCHITECTURES]
 
 
 class PartKind(NamedTuple):
-    """``word``: what stands before a part's name in a sentence: on x86_64, under gcc-12;
-    ``option``: the one that makes parts of this kind."""
+    """``word``: what stands before a part's name in a sentence: on x86_64, under gcc-12, for base;
+    ``made_by``: the command that makes parts of this kind."""
 
     name: KindName
     plural: str
     word: str
-    option: str
+    made_by: str
 
     @property
     def file(self) -> str:
@@ -54,6 +55,9 @@ class PartKind(NamedTuple):
         """Whether a part can have this name."""
         if self.name == "compiler":
             return is_compiler(part)
+        if self.name == "label":
+            # No file of ours has its name.
+            return is_label(part) and not part.endswith(".json")
         return part in _ARCHITECTURES
 
     def order(self, part: str) -> tuple[int, str]:
@@ -62,9 +66,10 @@ class PartKind(NamedTuple):
         return (_ARCHITECTURES.index(part) if known else len(_ARCHITECTURES), part)
 
 
-ARCHITECTURE = PartKind("architecture", "architectures", "on", "--arch")
-COMPILER = PartKind("compiler", "compilers", "under", "--compilers")
-KINDS = (ARCHITECTURE, COMPILER)
+ARCHITECTURE = PartKind("architecture", "architectures", "on", "record --arch")
+COMPILER = PartKind("compiler", "compilers", "under", "record --compilers")
+LABEL = PartKind("label", "labels", "for", "compare")
+KINDS = (ARCHITECTURE, COMPILER, LABEL)
 
 
 def is_compiler(name: str) -> bool:
@@ -153,6 +158,13 @@ def refuse_recorded(path: Path) -> None:
     for folder in real.parents:
         if real.relative_to(folder).parts[0] in _OWN and held(folder):
             raise InputError(f"{path} belongs to what is recorded in {folder}: name another file")
+
+
+def refuse_compared(folder: Path) -> NoReturn:
+    """Raise InputError: ``folder`` is a comparison, into which nothing is recorded."""
+    raise InputError(
+        f"{folder} compares other recordings: record into one of those, and compare them again"
+    )
 
 
 def no_session(folder: Path) -> str:

@@ -218,9 +218,20 @@ class Checksum(Part, frozen=True, array_like=True, kw_only=False):
     blake3: Blake3
 
 
+class StoredRecording(Part, frozen=True):
+    """A recording that ``compare`` took runs from. ``name``: its folder's; ``kernels``: what these
+    are called here; ``created`` and ``command`` are its own."""
+
+    name: Text
+    kernels: Annotated[list[Label], msgspec.Meta(min_length=1, max_length=2)]
+    created: str
+    command: list[str]
+
+
 class Manifest(Part, frozen=True, kw_only=True):
     """The whole of ``manifest.json``. The first kernel is the base. ``options``: those of its
     collectors, by the option's name. ``bisection``: what the kernels are the evidence of.
+    ``recordings``: those that it compares, where its runs are from others; else none.
     ``functions``: the file of what each function executed itself at every setting, which ``record``
     wrote for the exact collector; ``events``: that of how often events of the workload happened.
     ``shard``: of a session that was recorded alone, which part of the plan's runs it has, ``I/N``;
@@ -243,6 +254,9 @@ class Manifest(Part, frozen=True, kw_only=True):
     kernels: Annotated[list[Kernel], msgspec.Meta(min_length=1, max_length=10_000)]
     runs: Annotated[list[Run], msgspec.Meta(max_length=1_000_000)]
     bisection: Bisection | None = None
+    recordings: Annotated[list[StoredRecording], msgspec.Meta(max_length=2)] = msgspec.field(
+        default_factory=list
+    )
     functions: SafePath | None = None
     events: SafePath | None = None
     shard: Annotated[str, msgspec.Meta(pattern=r"^([0-9]{1,7}/[0-9]{1,7})?\Z")] = ""

@@ -1,5 +1,5 @@
-"""One experiment over several architectures, or compilers: a folder with an ordinary session for
-each, its parts.
+"""One experiment over several architectures, or compilers, or a comparison of several pairs of
+kernels: a folder with an ordinary session for each, its parts.
 
 Counts of two architectures have no common unit, and no kernel of one compiler is the base of
 another's. In sessions of their own they cannot be added up.
@@ -20,6 +20,7 @@ from profdiff.collectors.records import Part, Text
 from profdiff.session.held import (
     ARCHITECTURE,
     COMPILER,
+    LABEL,
     PartKind,
     inside,
     is_session,
@@ -30,8 +31,8 @@ from profdiff.session.session import Recording, Session
 
 _MAX_FILE = 2**20
 # More are not an experiment but a hostile file.
-_MAX_PARTS = 64
-_Names = Annotated[list[Text], msgspec.Meta(min_length=2, max_length=_MAX_PARTS)]
+MAX_PARTS = 64
+_Names = Annotated[list[Text], msgspec.Meta(min_length=2, max_length=MAX_PARTS)]
 
 
 class _Architectures(Part, frozen=True, rename={"names": ARCHITECTURE.plural}):
@@ -46,16 +47,26 @@ class _Compilers(Part, frozen=True, rename={"names": COMPILER.plural}):
     command: list[Text]
 
 
-_File = _Architectures | _Compilers
-_FILES: dict[PartKind, type[_File]] = {ARCHITECTURE: _Architectures, COMPILER: _Compilers}
+class _Labels(Part, frozen=True, rename={"names": LABEL.plural}):
+    schema: str
+    names: _Names
+    command: list[Text]
+
+
+_File = _Architectures | _Compilers | _Labels
+_FILES: dict[PartKind, type[_File]] = {
+    ARCHITECTURE: _Architectures,
+    COMPILER: _Compilers,
+    LABEL: _Labels,
+}
 
 
 @dataclass(frozen=True)
 class Parts(Recording):
-    """A folder with a part for each architecture, or compiler, as ``kind`` says. ``names``: what
-    the kernel calls architectures (``ARCH=``: x86_64, arm64), or the compilers' programs, in the
-    order that was asked for, which is also their parts' folders; ``command``: the command line that
-    made the folder."""
+    """A folder with a part for each architecture, compiler or label, as ``kind`` says. ``names``:
+    what the kernel calls architectures (``ARCH=``: x86_64, arm64), the compilers' programs, or the
+    labels, in the order that was asked for, which is also their parts' folders; ``command``: the
+    command line that made the folder."""
 
     held = "parts"
 
@@ -74,7 +85,7 @@ class Parts(Recording):
             data = bounded.read(path, _MAX_FILE)
         except (FileNotFoundError, NotADirectoryError):
             raise SessionError(
-                f"{folder} has no {kind.file}: profdiff record {kind.option} makes it"
+                f"{folder} has no {kind.file}: profdiff {kind.made_by} makes it"
             ) from None
         except OSError as error:
             raise SessionError(f"cannot read {path}: {error.strerror}") from error
@@ -134,8 +145,9 @@ def _decode(path: Path, data: bytes, kind: PartKind) -> _File:
     # Each is a folder's name, too: nothing else gets through.
     if unknown := [name for name in found.names if not kind.knows(name)]:
         told = f"names the {kind.name} {unknown[0][:40]!r}, which"
-        if kind is COMPILER:
-            raise SessionError(f"{path} {told} is not a program's name")
+        if kind is not ARCHITECTURE:
+            what = "a program's name" if kind is COMPILER else "a label"
+            raise SessionError(f"{path} {told} is not {what}")
         known = ", ".join(architecture.arch for architecture in ARCHITECTURES)
         raise SessionError(f"{path} {told} this profdiff does not know (known: {known})")
     if len(set(found.names)) != len(found.names):

@@ -18,8 +18,8 @@ from profdiff.base.errors import InputError
 from profdiff.collectors.workload.workload import prepare
 from profdiff.mail.content import MailOptions, letter, refuse_accident
 from profdiff.mail.draft import Kind, attach
+from profdiff.mail.letter import SECTIONS
 from profdiff.mail.reproducer import MAX_LINES, Reproducer
-from profdiff.mail.sections import SECTIONS
 from profdiff.recording import plan
 from profdiff.session import manifest as m
 from profdiff.session.kernel_config import OptionDifference

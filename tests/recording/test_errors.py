@@ -60,11 +60,6 @@ def failed_record(tmp_path: Path, *arguments: str | Path) -> tuple[str, Session]
     return error_line(result), Session.open(session)
 
 
-def test_one_kernel(old_kernel: Path) -> None:
-    result = profdiff("record", "--kernel", old_kernel, "--", EXAMPLE, "400", "1", status=2)
-    assert "at least twice" in error_line(result)
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -8,7 +8,7 @@ from profdiff.base import units
 from profdiff.evidence.iterations import Iterated
 from profdiff.evidence.parts import PartsMetric, PartsResults, PartsSetting
 from profdiff.evidence.statistics import Estimate, Verdict
-from profdiff.session.held import PartKind
+from profdiff.session.held import LABEL, PartKind
 from profdiff.views.parts.functions import Extent, JointFunction, JointFunctions, KernelExtents
 from profdiff.views.record import Record
 from profdiff.views.results import result
@@ -115,12 +115,14 @@ def parts_claim(
     what = f"{result.title(one)}{of}, {label} against {joint.labels[0]}{at}"
     listed = ", ".join(told)
     unlike = _unlike(joint, list(dict.fromkeys([joint.labels[0], label])))
+    # Labels are of different kernels.
+    one_change = not unlike and joint.kind is not LABEL
     alone = [seen.part for seen in here if seen.change.alone]
     once = ""
     if alone:
         once = f"The change {joint.kind.at(units.listed(alone))} was seen in one state."
     return PartsClaim(
-        sentence=units.printable(f"{_lead(here, joint.kind, bool(unlike))}: {listed} ({what})."),
+        sentence=units.printable(f"{_lead(here, joint.kind, one_change)}: {listed} ({what})."),
         once=units.printable(once),
         unlike=units.printable(unlike),
         over=units.printable(_over(joint, every)),
@@ -130,10 +132,10 @@ def parts_claim(
     )
 
 
-def _lead(here: Sequence[_Seen], kind: PartKind, unlike: bool) -> str:
-    """What the changes have in common. ``unlike``: they are not of the same kernels."""
+def _lead(here: Sequence[_Seen], kind: PartKind, one_change: bool) -> str:
+    """What the changes have in common. ``one_change``: they are of the same kernels."""
     directions = [seen.direction for seen in here]
-    change = "The change" if unlike else "The same change"
+    change = "The same change" if one_change else "The change"
     if unsure := [seen.part for seen in here if seen.direction == "unsure"]:
         return f"{change}, not certain {kind.at(units.listed(unsure))}"
     if len(here) < 2:
@@ -151,7 +153,7 @@ def _unlike(joint: PartsResults, labels: Sequence[str]) -> str:
     """Which of the compared labels has kernels of different versions: their change is not the same
     one of each part."""
     told = []
-    for label in labels:
+    for label in labels if joint.kind is not LABEL else ():
         versions = {
             name: found[0]
             for name, results in joint.parts.items()

@@ -293,8 +293,9 @@ def _boots(results: Results) -> str:
         return f"{boots} recordings of each kernel, each taken for a boot, the unit of replication"
     inside = f", {manifest.boot_runs} executions in each" if manifest.boot_runs > 1 else ""
     failed = sum(run.failure is not None for run in manifest.runs)
+    rounds = "of each recording's kernels" if manifest.recordings else "of all kernels"
     drawn = (
-        f", in rounds of all kernels, each round in a random order (seed {manifest.order.seed}); "
+        f", in rounds {rounds}, each round in a random order (seed {manifest.order.seed}); "
         "the boot is the unit of replication"
     )
     return (

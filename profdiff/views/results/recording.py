@@ -124,6 +124,9 @@ def remarks(
     if shard := next((one.manifest.shard for one in comparisons), ""):
         text = f"only shard {shard} of the runs; profdiff merge puts shards together"
         found.append(Remark(kind="caution", text=text))
+    for one in comparisons[0].manifest.recordings if comparisons else ():
+        text = f"{units.listed(one.kernels)}: recorded {one.created} in {one.name}"
+        found.append(Remark(kind="how", text=units.printable(text)))
     if replay := next((one.manifest.workload.replay for one in comparisons), None):
         found.append(Remark(kind="how", text=units.printable(replay.told)))
     for _, members in groupby(comparisons, key=lambda comparison: comparison.runs[0].collector):
