@@ -259,7 +259,9 @@ class Experiment:
             options=dict(equipment.options),
             order=asked.order,
             points=points.every,
-            workload=m.replace(plan.describe_workload(prepared, own), replay=asked.replay),
+            workload=m.replace(
+                plan.describe_workload(prepared, own), replay=asked.replay, op=asked.sweep.op
+            ),
             guest=_guest(asked, equipment, architecture, folder) if architecture else None,
             kernels=described,
             runs=[],

@@ -344,7 +344,11 @@ def updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
         guest=guest,
         points=points,
         shard=new.shard,
-        workload=m.replace(old.workload, source=old.workload.source or new.workload.source),
+        workload=m.replace(
+            old.workload,
+            source=old.workload.source or new.workload.source,
+            op=new.workload.op or old.workload.op,
+        ),
     )
 
 
@@ -355,7 +359,7 @@ def difference(old: m.Manifest, new: m.Manifest) -> str | None:
     old = updated(old, new)
     if old.workload.copies != new.workload.copies:
         return f"--copies {old.workload.copies}"
-    if old.workload != new.workload:
+    if m.replace(old.workload, op=new.workload.op) != new.workload:
         return f"another workload ({' '.join(old.workload.argv)}, or other contents of its files)"
     if _conditions(old) != _conditions(new):
         if all(point.shorter is None for point in old.points):

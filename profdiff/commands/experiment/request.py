@@ -92,7 +92,7 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
     }
     kernels, series, sides = asked_kernels(options, context)
     machine = ("memory", "append", "settle", "timeout")
-    points = ("sweep", "zipped", "difference", "ops", "cpus", "copies")
+    points = ("sweep", "zipped", "difference", "ops", "cpus", "copies", "op")
     own = {option.name or "" for option in registry.options()}
     if options["boot"]:
         boots.refuse(options)
