@@ -153,7 +153,6 @@ def _phases(boots: Mapping[str, _Boots]) -> list[_Row]:
 def _initcalls(boots: Mapping[str, _Boots]) -> list[_Row]:
     """Those of all kernels, by the largest difference."""
     base, *others = boots
-    own = {label: _by_initcall(one.picked) for label, one in boots.items()}
     names = dict.fromkeys(name for one in boots.values() for name in one.picked.initcalls)
     rows = [
         _Row(
@@ -163,7 +162,7 @@ def _initcalls(boots: Mapping[str, _Boots]) -> list[_Row]:
                 for label, one in boots.items()
             },
             {label: one.picked.initcalls.get(name, 0) for label, one in boots.items()},
-            {label: _mostly(own[base].get(name, {}), own[label].get(name, {})) for label in others},
+            {label: _mostly(name, boots[base].picked, boots[label].picked) for label in others},
             {label: one.own[name] for label, one in boots.items() if name in one.own},
         )
         for name in names
@@ -176,27 +175,20 @@ def _initcalls(boots: Mapping[str, _Boots]) -> list[_Row]:
     return sorted(rows, key=size, reverse=True)
 
 
-def _by_initcall(boot: Booted) -> dict[Initcall, dict[str, int]]:
-    """The instructions of each initcall by the function that executed them itself."""
-    found = dict[Initcall, dict[str, int]]()
-    for (initcall, name), count in boot.functions.items():
-        found.setdefault(initcall, {})[name] = count
-    return found
-
-
-def _mostly(base: Mapping[str, int], other: Mapping[str, int]) -> str:
+def _mostly(initcall: Initcall, base: Booted, other: Booted) -> str:
     """The function whose own instructions changed most in an initcall, not by another name; "" if
     none did."""
-    names = {**base, **other}
+    every = [boot.functions.get(initcall, {}) for boot in (base, other)]
+    names = list(dict.fromkeys(name for counts in every for name in counts))
     before, after = (
-        np.array([one.get(name, 0) for name in names], np.int64) for one in (base, other)
+        np.array([counts.get(name, 0) for name in names], np.int64) for counts in every
     )
     deltas = np.where(may_be_renamed(before, after), 0, after - before)
     most = int(np.abs(deltas).argmax()) if len(deltas) else 0
     # Where functions with other names hold most of it, the others are noise.
     if not deltas.any() or 2 * abs(int(deltas[most])) < abs(int((after - before).sum())):
         return ""
-    return f"{[*names][most]} {units.delta(int(deltas[most]))}"
+    return f"{names[most]} {units.delta(int(deltas[most]))}"
 
 
 def _was(row: _Row) -> str:
