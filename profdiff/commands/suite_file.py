@@ -154,6 +154,8 @@ def _entry(file: Path, keys: Keys, number: int, content: dict[str, Any]) -> Suit
     try:
         described = msgspec.convert(told, SuiteWorkload)
         values = keys.values(file, rest)
+        if "op" in told:
+            values.setdefault("op", described.op)
     except (msgspec.ValidationError, InputError) as error:
         raise InputError(f"workload {name}: {error}") from error
     if not values.get("command"):
@@ -189,9 +191,7 @@ def read(file: Path) -> dict[str, Any]:
         text = bounded.read(file, _MAX_SIZE).decode()
         if long := _LONG_KEY.search(text):
             line = text.count("\n", 0, long.start()) + 1
-            raise InputError(
-                f"{file}:{line}: a name of more than 32 parts is none of an experiment"
-            )
+            raise InputError(f"{file}:{line}: a key has at most 32 parts")
         return tomllib.loads(text)
     except OSError as error:
         if error.errno == errno.EFBIG:
