@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from profdiff.base.errors import InputError, UndecidedError, told
 
 if TYPE_CHECKING:
-    from profdiff.checks.history import History
+    from profdiff.checks.history import History, Series
     from profdiff.checks.judging import Found
     from profdiff.evidence.conditions.condition import Checked, Condition, Judgement
     from profdiff.evidence.findings import Findings
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from profdiff.session.opened import Opened
     from profdiff.session.parts import Parts
     from profdiff.session.session import Session
+    from profdiff.views.atlas import AtlasSeries
 
 _MAX_ATLAS = 2**29
 
@@ -115,7 +116,7 @@ def _history(place: Path) -> "History":
     import msgspec
 
     from profdiff.base import bounded
-    from profdiff.checks.history import History, Series
+    from profdiff.checks.history import History
     from profdiff.views.atlas import Atlas
 
     file = place / "index.json" if place.is_dir() else place
@@ -126,22 +127,26 @@ def _history(place: Path) -> "History":
         raise InputError(why) from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"--history {file} is not an atlas of this profdiff: {error}") from error
-    series = []
-    for one in atlas.series:
-        builds = [release.build_id for release in one.releases]
-        cells = {
-            cell.name: [
-                (builds[point.release], point.step.relative)
-                for point in cell.points
-                if point.step is not None
-                and point.step.relative is not None
-                and not point.step.programs_differ
-                and point.release < len(builds)
-            ]
-            for cell in one.cells
-        }
-        series.append(Series(one.metric, one.machine, cells))
-    return History(str(place), series)
+    try:
+        return History(str(place), [_series(one) for one in atlas.series])
+    except IndexError as error:
+        raise InputError(f"--history {file} names a release that it does not have") from error
+
+
+def _series(one: "AtlasSeries") -> "Series":
+    """The changes between releases that were given the same, by the same program."""
+    from profdiff.checks.history import Series
+
+    changes: dict[str, list[tuple[str | None, float]]] = {}
+    for cell in one.cells:
+        found = changes.setdefault(cell.name, [])
+        for point in cell.points:
+            if (step := point.step) is None or step.relative is None or step.programs_differ:
+                continue
+            release = one.releases[point.release]
+            if release.variant == one.releases[step.since].variant:
+                found.append((release.build_id, step.relative))
+    return Series(one.metric, one.machine, changes)
 
 
 def _found(recording: "Session | Parts", at: str | None) -> "tuple[Found, PartKind]":

@@ -95,6 +95,8 @@ def of_suite(suite: Suite) -> Context:
     does."""
     document = suite_document.build(suite)
     title, header, rows = largest(document, _TOP)
+    filled = [number for number in range(len(header)) if any(row[number] for row in rows)]
+    header, *rows = ([row[number] for number in filled] for row in (header, *rows))
     differ, verdicts = list[str](), Counter[str]()
     for workload, part, session in suite.recorded(lambda *_: None):
         compared = compare_states(session, Results.gather(session.manifest).runs)

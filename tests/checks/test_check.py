@@ -90,7 +90,7 @@ def test_one_condition_is_enough(recorded: Path, tmp_path: Path) -> None:
     assert (suites.get("tests"), suites.get("failures")) == ("2", "1")
     comment = summary.read_text()
     assert "**fails: 1, passes: 1**" in comment
-    assert "change&#95;pte&#95;range</code>" in comment
+    assert "prot&#95;commit&#95;flush&#95;ptes</code>" in comment
     assert "\nsame state&#58; " in comment
 
 

@@ -97,12 +97,23 @@ def test_a_session_is_a_cell_of_its_name(tmp_path: Path) -> None:
     assert "bound +3.56%, of 9 changes" in profdiff(*arguments, status=1).stdout
 
 
+def test_a_guest_that_is_given_otherwise_is_no_step(folder: Path, tmp_path: Path) -> None:
+    made = newest(tmp_path, "e.profdiff", mprotect=1088)
+    index = json.loads((folder / "atlas/index.json").read_text())
+    index["series"][0]["releases"][3]["variant"]["append"] = "mitigations=off"
+    (tmp_path / "index.json").write_text(json.dumps(index))
+    said = profdiff("check", made, *HISTORY, tmp_path / "index.json", status=1).stdout
+    assert ", of 7 changes in " in said
+
+
 def test_what_cannot_be_asked_is_one_line(folder: Path, tmp_path: Path) -> None:
     made = newest(tmp_path, "d.profdiff", mprotect=1087)
     index = json.loads((folder / "atlas/index.json").read_text())
     index["series"][0]["machine"]["QEMU"] = "9.0.0"
     (tmp_path / "other.json").write_text(json.dumps(index))
     (tmp_path / "damaged.json").write_text("{}")
+    index["series"][0]["cells"][0]["points"][1]["release"] = 99
+    (tmp_path / "hostile.json").write_text(json.dumps(index))
     atlas = folder / "atlas"
     for words, told in (
         (HISTORY[:2], "write profdiff check --history ATLAS"),
@@ -110,6 +121,7 @@ def test_what_cannot_be_asked_is_one_line(folder: Path, tmp_path: Path) -> None:
         (("--fail-if", "instructions:entry > history", "--history", atlas), "only totals have a"),
         ((*HISTORY, tmp_path / "none"), "cannot read"),
         ((*HISTORY, tmp_path / "damaged.json"), "is not an atlas of this profdiff"),
+        ((*HISTORY, tmp_path / "hostile.json"), "names a release that it does not have"),
         ((*HISTORY, tmp_path / "other.json"), "no series of such a machine: QEMU is"),
     ):
         assert told in error_line(profdiff("check", made, *words, status=2))
