@@ -40,7 +40,7 @@ def checked(
     if history and not any(one.historic for one in conditions):
         raise InputError(f"--history {history}: no condition has a bound of it: 'METRIC > history'")
     known = read_known(acknowledge, conditions) if acknowledge else ()
-    bounds = _history(history) if history else None
+    bounds = read_history(history) if history else None
     found = judged(recording, conditions, labels, at, bounds)
     today = datetime.datetime.now(datetime.UTC).date()
     return Checked(*acknowledged(found, known, today), at)
@@ -111,7 +111,7 @@ def _judge_at(
     return judge({part: [found]}, [condition], labels, kind)
 
 
-def _history(place: Path) -> "History":
+def read_history(place: Path) -> "History":
     """Read an atlas' folder, or its ``index.json``. Raises InputError."""
     import msgspec
 

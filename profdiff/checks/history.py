@@ -1,10 +1,10 @@
 """Bounds from history: how far each cell's total moved from release to release of an atlas."""
 
 from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 from typing import NamedTuple
 
 from msgspec.structs import replace
-from numpy import median
 
 from profdiff.base import units
 from profdiff.base.errors import InputError
@@ -91,7 +91,7 @@ def fence(changes: Sequence[float]) -> float:
     lower and the upper half, without the middle one of an odd number of at least two changes."""
     ordered = sorted(changes)
     half = len(ordered) // 2
-    first, third = float(median(ordered[:half])), float(median(ordered[-half:]))
+    first, third = median(ordered[:half]), median(ordered[-half:])
     return third + _IQR_MULTIPLIER * (third - first)
 
 
