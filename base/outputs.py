@@ -71,24 +71,6 @@ def write_outputs(
         raise
 
 
-def append_output(path: Path, data: bytes) -> None:
-    """Put ``data`` behind what a file that a user named has, whole or not at all. Raises OSError,
-    which names the path."""
-    try:
-        if _place(path) is None:
-            _write_through(path, data)
-            return
-        with path.open("ab", buffering=0) as file:
-            size = os.fstat(file.fileno()).st_size
-            try:
-                _write(file, data)
-            except BaseException:
-                file.truncate(size)
-                raise
-    except OSError as error:
-        raise _about(path, error) from error
-
-
 def descriptor(path: Path) -> int | None:
     """The number of the open file of ours that a path leads to, as /dev/stdout does; None for
     others. Opened anew, such a file would be written from its beginning."""

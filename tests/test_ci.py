@@ -63,6 +63,7 @@ def test_a_step_records_reports_and_judges(
     assert (tmp_path / "out/report.txt").read_text() in said
     assert "</html>" in (tmp_path / "out/report.html").read_text()
     assert "fails: 1, passes: 1" in summary.read_text()
+    assert (tmp_path / "out/comment.md").read_text() == summary.read_text()
     assert output.read_text() == "status=1\n"
     suites = ET.parse(tmp_path / "out/junit.xml").getroot()  # noqa: S314
     assert (suites.get("tests"), suites.get("failures")) == ("2", "1")

@@ -72,13 +72,13 @@ def test_devices_are_written_to(
         ("report", ["--html", full]),
         ("report", ["--json", tmp_path / "link"]),
         ("mail", ["-o", full]),
-        (FAILS[0], [*FAILS[1:], "--github-summary", full]),
+        (FAILS[0], [*FAILS[1:], "--markdown", full]),
     ):
         line = error_line(profdiff(command, session, *words, status=2))
         assert line.startswith(f"cannot write {words[-1]}: No space left on device: make room")
     profdiff("report", session, "--json", null, "--csv", null, "--html", null)
     profdiff("mail", session, "-o", null)
-    profdiff(*FAILS[:1], session, *FAILS[1:], "--junit", null, "--github-summary", null)
+    profdiff(*FAILS[:1], session, *FAILS[1:], "--junit", null, "--markdown", null)
     assert stat.S_ISCHR(full.lstat().st_mode)
     assert stat.S_ISCHR(null.lstat().st_mode)
     for option in ("--charts", "--site"):
@@ -280,7 +280,7 @@ def test_what_a_session_has_is_no_output(session: Path, tmp_path: Path) -> None:
         ["report", session, "--csv", session / "manifest.json"],
         ["report", session, "--charts", session / "runs"],
         ["coverage", made(tmp_path / "lines", LINES), "-o", session / "symbols"],
-        [FAILS[0], session, *FAILS[1:], "--github-summary", session / "manifest.json"],
+        [FAILS[0], session, *FAILS[1:], "--markdown", session / "manifest.json"],
         ["mail", session, "-o", session / "manifest.json", "--force"],
         ["atlas", session, "-o", session / "kernels"],
     ):
@@ -337,7 +337,7 @@ def test_a_full_disk_leaves_no_part(session: Path, small_disk: Path, tmp_path: P
         (["coverage", lines, "-o", small_disk / "coverage"], 8),
         (["diff", *stacks, "--folded", small_disk / "folded.txt"], 4),
         (["report", session, "--html", small_disk / "page.html"], 48),
-        ([FAILS[0], session, *FAILS[1:], "--github-summary", summary], 0),
+        ([FAILS[0], session, *FAILS[1:], "--markdown", summary], 0),
     ):
         filler.unlink(missing_ok=True)
         free = os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize

@@ -1,18 +1,49 @@
 """Conditions judged on a session, on parts or on a suite."""
 
 import contextlib
+import datetime
 from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profdiff.base.errors import InputError, UndecidedError, told
 
 if TYPE_CHECKING:
+    from profdiff.checks.history import History, Series
     from profdiff.checks.judging import Found
-    from profdiff.evidence.conditions.condition import Condition, Judgement
+    from profdiff.evidence.conditions.condition import Checked, Condition, Judgement
+    from profdiff.evidence.findings import Findings
     from profdiff.session.held import PartKind
     from profdiff.session.opened import Opened
     from profdiff.session.parts import Parts
     from profdiff.session.session import Session
+    from profdiff.views.atlas import AtlasSeries
+
+_MAX_ATLAS = 2**29
+
+
+def checked(
+    recording: "Opened",
+    texts: Sequence[str],
+    labels: Sequence[str],
+    at: str | None = None,
+    acknowledge: Path | None = None,
+    history: Path | None = None,
+) -> "Checked":
+    """As ``judged``, of conditions as text, by an atlas' ``history``, and with what the file
+    ``acknowledge`` says of the changes."""
+    from profdiff.checks.known import acknowledged, read_known
+    from profdiff.evidence.conditions.condition import Checked, Condition
+
+    conditions = [Condition.parse(text) for text in texts]
+    if history and not any(one.historic for one in conditions):
+        raise InputError(f"--history {history}: no condition has a bound of it: 'METRIC > history'")
+    known = read_known(acknowledge, conditions) if acknowledge else ()
+    bounds = read_history(history) if history else None
+    found = judged(recording, conditions, labels, at, bounds)
+    today = datetime.datetime.now(datetime.UTC).date()
+    return Checked(*acknowledged(found, known, today), at)
 
 
 def judged(
@@ -20,19 +51,102 @@ def judged(
     conditions: "Sequence[Condition]",
     labels: Sequence[str],
     at: str | None = None,
+    history: "History | None" = None,
 ) -> "list[Judgement]":
     """Every condition on the kernels ``labels``, or on all but the base: at one setting, or at all.
-    Raises InputError for what cannot be asked, UndecidedError where the recording cannot tell."""
+    ``history`` sets the bounds of historic conditions. Raises InputError for what cannot be asked,
+    UndecidedError where the recording cannot tell."""
     from profdiff.checks.judging import judge
     from profdiff.checks.suite import judge_suite
     from profdiff.session.suite import Suite
 
     if isinstance(recording, Suite):
         with undecided_unless(InputError):
-            return judge_suite(recording, conditions, labels)
+            return judge_suite(recording, conditions, labels, history)
     found, kind = _found(recording, at)
     with undecided_unless(InputError):
-        return judge(found, conditions, labels, kind)
+        if history is None:
+            return judge(found, conditions, labels, kind)
+        return [
+            one
+            for condition in conditions
+            for part, settings in found.items()
+            for one in _by_history(history, recording, condition, part, settings, labels, kind)
+        ]
+
+
+def _by_history(
+    history: "History",
+    recording: "Session | Parts",
+    condition: "Condition",
+    part: str,
+    settings: "Sequence[Findings]",
+    labels: Sequence[str],
+    kind: "PartKind",
+) -> "Iterator[Judgement]":
+    """A condition on one part, setting by setting, each a cell of the atlas."""
+    from profdiff.evidence.atlas import plain_name
+    from profdiff.session import points
+    from profdiff.session.suite import cell_names
+
+    session = recording.sessions()[part]
+    known = points.settings(session.manifest)
+    names = cell_names(session.manifest, known, plain_name(recording.folder), part)
+    for found in settings:
+        cell = names[known.index(found.setting)]
+        yield from history.judge(
+            condition, cell, (session, found.setting), partial(_judge_at, part, found, labels, kind)
+        )
+
+
+def _judge_at(
+    part: str,
+    found: "Findings",
+    labels: Sequence[str],
+    kind: "PartKind",
+    condition: "Condition",
+) -> "list[Judgement]":
+    from profdiff.checks.judging import judge
+
+    return judge({part: [found]}, [condition], labels, kind)
+
+
+def read_history(place: Path) -> "History":
+    """Read an atlas' folder, or its ``index.json``. Raises InputError."""
+    import msgspec
+
+    from profdiff.base import bounded
+    from profdiff.checks.history import History
+    from profdiff.views.atlas import Atlas
+
+    file = place / "index.json" if place.is_dir() else place
+    try:
+        atlas = msgspec.json.decode(bounded.read_json(file, _MAX_ATLAS), type=Atlas)
+    except OSError as error:
+        why = f"--history: cannot read {told(error)}: name a folder that profdiff atlas made"
+        raise InputError(why) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"--history {file} is not an atlas of this profdiff: {error}") from error
+    try:
+        return History(str(place), [_series(one) for one in atlas.series])
+    except IndexError as error:
+        raise InputError(f"--history {file} names a release that it does not have") from error
+
+
+def _series(one: "AtlasSeries") -> "Series":
+    """The changes between releases that were given the same, by the same program."""
+    from profdiff.checks.history import Series
+
+    changes: dict[str, list[tuple[str | None, float]]] = {}
+    for cell in one.cells:
+        found = changes.setdefault(cell.name, [])
+        for point in cell.points:
+            if (step := point.step) is None or step.relative is None or step.programs_differ:
+                continue
+            release = one.releases[point.release]
+            if release.variant == one.releases[step.since].variant:
+                found.append((release.build_id, step.relative))
+    return Series(one.metric, one.machine, changes)
 
 
 def _found(recording: "Session | Parts", at: str | None) -> "tuple[Found, PartKind]":

@@ -6,9 +6,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from profdiff.api.judged import judged
+from profdiff.api.judged import checked
 from profdiff.api.table import Table
-from profdiff.evidence.conditions.condition import Condition
 from profdiff.reports.form import DEFAULT_TOP, Form, ReportOptions, Subject
 from profdiff.reports.forms import FORMS
 from profdiff.session.held import refuse
@@ -46,12 +45,17 @@ class Recording(ABC):
     def _found(self) -> Any:
         """What the forms of a report show."""
 
-    def check(self, *conditions: str, kernels: Sequence[str] = ()) -> Table[JudgementRow]:
+    def check(
+        self,
+        *conditions: str,
+        kernels: Sequence[str] = (),
+        acknowledge: Path | None = None,
+        history: Path | None = None,
+    ) -> Table[JudgementRow]:
         """What ``profdiff check`` judges, with ``--fail-if`` for each of ``conditions``; of these
-        ``kernels``, or of all."""
-        parsed = [Condition.parse(text) for text in conditions]
-        found = judged(self._opened, parsed, kernels, self._at)
-        return Table(JudgementRow, judgement_rows(found))
+        ``kernels``, or of all. ``acknowledge`` and ``history``: as its options."""
+        found = checked(self._opened, conditions, kernels, self._at, acknowledge, history)
+        return Table(JudgementRow, judgement_rows(found.judgements))
 
     def text(self, *, top: int = DEFAULT_TOP, width: int = 100) -> str:
         """The report as ``profdiff report`` prints it, with at most ``top`` rows a table."""

@@ -1,4 +1,5 @@
-"""Conditions judged on what was found, of each architecture, or compiler, by itself."""
+"""Conditions judged on what was found, of each architecture, or compiler, by itself; and on tables
+that no session has."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,6 +37,8 @@ from profdiff.profile.sharing.recorded import has_lines
 from profdiff.profile.sharing.runs import NOT_RECORDED
 from profdiff.session.held import ARCHITECTURE, PartKind
 from profdiff.session.inlines import folded, told
+from profdiff.shapes.rows import changes as row_changes
+from profdiff.shapes.table import Section
 from profdiff.topics.registry import NAMES, SHARING, Topic, topic_of
 
 # By part, "" where there is one only: what was found at each setting.
@@ -73,6 +76,24 @@ def judge(
                 where = f" {part.word} {part.name}" if part.name else ""
                 raise InputError(f"{condition}: not measured on {kernels}{where}")
             judged += mine
+    return judged
+
+
+def judge_rows(
+    section: Section, labels: Sequence[str], conditions: Sequence[Condition]
+) -> list[Judgement]:
+    """Each on every kernel but the base, ``labels`` first. Nothing is known of a row that there
+    is not. Raises InputError for such a table."""
+    judged = []
+    for condition in conditions:
+        check_row(condition)
+        if condition.unit == "/op":
+            raise InputError(f"condition '{condition}': there are no ops: use %, or no unit")
+        try:
+            found = list(row_changes(section, labels, condition))
+        except AbsentError as error:
+            found = [MeasuredChange.unknown(label, str(error), of_row=True) for label in labels[1:]]
+        judged += [Judgement(condition, change, condition.judge(change)) for change in found]
     return judged
 
 

@@ -1,6 +1,6 @@
-"""Whether a session, or a table that no session has, has what a condition names."""
+"""Whether a session has what a condition names."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from profdiff.base.errors import InputError
 from profdiff.base.names import did_you_mean
@@ -11,14 +11,9 @@ from profdiff.evidence.conditions.condition import (
     SIDES,
     WITHOUT_BOUND,
     Condition,
-    Judgement,
-    MeasuredChange,
 )
-from profdiff.evidence.difference import AbsentError
 from profdiff.profile.code.classes import CLASSES, ITEMS
 from profdiff.profile.events import by_name
-from profdiff.shapes.rows import changes
-from profdiff.shapes.table import Section
 
 #: What a condition can name of a function's code, beside classes of instructions.
 SIZE, INLINED = "size", "inlined"
@@ -113,21 +108,3 @@ def _check_code(condition: Condition, code: Collection[str]) -> None:
 def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
     names = {one: repr(one) for one in known}
     return "; ".join(filter(None, [f"no {kind} {name!r} was measured", did_you_mean(name, names)]))
-
-
-def judge_rows(
-    section: Section, labels: Sequence[str], conditions: Sequence[Condition]
-) -> list[Judgement]:
-    """Each on every kernel but the base, ``labels`` first. Nothing is known of a row that there
-    is not. Raises InputError for such a table."""
-    judged = []
-    for condition in conditions:
-        check_row(condition)
-        if condition.unit == "/op":
-            raise InputError(f"condition '{condition}': there are no ops: use %, or no unit")
-        try:
-            found = list(changes(section, labels, condition))
-        except AbsentError as error:
-            found = [MeasuredChange.unknown(label, str(error), of_row=True) for label in labels[1:]]
-        judged += [Judgement(condition, change, condition.judge(change)) for change in found]
-    return judged

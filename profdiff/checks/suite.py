@@ -1,10 +1,12 @@
 """Conditions judged on every cell of a suite."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
 from profdiff.base.errors import InputError
+from profdiff.checks.history import History
 from profdiff.checks.judging import judge
 from profdiff.evidence.conditions.condition import Condition, Judgement, MeasuredChange
 from profdiff.evidence.findings import Findings
@@ -17,12 +19,16 @@ from profdiff.session.suite import Suite, SuiteWorkload, cell_names
 
 
 def judge_suite(
-    suite: Suite, conditions: Sequence[Condition], labels: Sequence[str]
+    suite: Suite,
+    conditions: Sequence[Condition],
+    labels: Sequence[str],
+    history: History | None = None,
 ) -> list[Judgement]:
     """Judge every condition on every kernel but the base, or only on ``labels``, in every cell that
     both have. A cell that a kernel lacks is not a change and is not judged; a failed run makes the
     condition inconclusive. Cells that never execute a condition's function, or access its data,
-    are skipped. Raises InputError where no cell has what a condition names, and SessionError."""
+    are skipped. ``history`` sets the bounds of historic conditions. Raises InputError where no cell
+    has what a condition names, and SessionError."""
     judged: list[Judgement] = []
     problems: dict[Condition, InputError] = {}
     known: set[Condition] = set()
@@ -40,8 +46,13 @@ def judge_suite(
                 ]
                 some: list[Judgement] = []
                 if found and compared:
+                    here = partial(_judge_cell, found, compared)
                     try:
-                        some = _accessed(judge({"": [found]}, [condition], compared))
+                        some = (
+                            history.judge(condition, cell.name, (session, cell.setting), here)
+                            if history
+                            else here(condition)
+                        )
                     except InputError as error:
                         problems.setdefault(condition, error)
                         continue
@@ -60,8 +71,9 @@ def judge_suite(
     return judged
 
 
-def _accessed(judged: list[Judgement]) -> list[Judgement]:
-    """Those of a cell. Raises InputError where it accesses nothing that the condition names."""
+def _judge_cell(found: Findings, compared: Sequence[str], condition: Condition) -> list[Judgement]:
+    """Raises InputError where the cell accesses nothing that the condition names."""
+    judged = judge({"": [found]}, [condition], compared)
     if judged and all(one.change.absent for one in judged):
         raise InputError(f"{judged[0].condition}: {judged[0].change.undecided}")
     return judged

@@ -32,7 +32,22 @@ from profdiff.reports.form import Subject
     "'stores:TYPE > +2%', 'layout:TYPE.FIELD moved' and 'lines:TYPE > +0' guard what data "
     "kernels access, and where that lies; 'transfers:TYPE.FIELD > +0' and 'misses > +2%' guard "
     "cache lines that change hands between vCPUs; 'TABLE:ROW > +0' guards any row of a table "
-    "that 'profdiff report topics' lists. Can be repeated.",
+    "that 'profdiff report topics' lists. --history sets the bound of 'METRIC > history'. Can be "
+    "repeated.",
+)
+@click.option(
+    "--acknowledge",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Pass changes that are within the bounds of an entry of this TOML file: [[known]] with "
+    "change, bounds and reason, and perhaps cell, at, kernel and until.",
+)
+@click.option(
+    "--history",
+    metavar="ATLAS",
+    type=click.Path(path_type=Path),
+    help="Bound 'METRIC > history' by how far each cell moved from release to release in this "
+    "folder of profdiff atlas, or its index.json.",
 )
 @click.option(
     "--kernel",
@@ -56,25 +71,27 @@ def check(
     labels: tuple[str, ...],
     at: str | None,
     cell: str | None,
+    acknowledge: Path | None,
+    history: Path | None,
     **forms: str | None,
 ) -> int:
     """Check conditions on the changes in SESSION relative to the base. SESSION defaults to the
     newest session in this folder. With several architectures or compilers, check judges each one
     separately; for a suite, it judges each cell, and a cell that a kernel lacks is not a change.
 
-    Exit status: 0, no condition holds; 1, a condition holds; 125, inconclusive, or the session
-    cannot be read (git bisect run skips the commit); 2, usage error.
+    Exit status: 0, no condition holds, or only for acknowledged changes; 1, a condition
+    holds; 125, inconclusive, or the session cannot be read (git bisect run skips the commit); 2,
+    usage error.
     """
-    from profdiff.api.judged import judged, undecided_unless
+    from profdiff.api.judged import checked, undecided_unless
 
     with undecided_unless(ProfdiffError):
-        from profdiff.evidence.conditions.condition import Condition, exit_status
+        from profdiff.evidence.conditions.condition import exit_status
         from profdiff.views.rows import judgements
 
-        conditions = [Condition.parse(text) for text in texts]
         with undecided_unless(InputError):
             recording, at = find(session, cell, at)
-        found = judged(recording, conditions, labels, at)
+        found = checked(recording, texts, labels, at, acknowledge, history)
         say(judgements.told(found, suite=recording.held == "suite").removesuffix("\n"))
         write_forms(CHECK_FORMS, targets(CHECK_FORMS, forms), Subject(recording, lambda: found))
-        return exit_status(found)
+        return exit_status(found.judgements)

@@ -61,7 +61,7 @@ def codegen(
 
     With --fail-if, the exit status is 1 if a condition holds, 125 if one is inconclusive, else 0.
     """
-    from profdiff.checks.names import judge_rows
+    from profdiff.checks.judging import judge_rows
     from profdiff.commands.codegen_files import compiled
     from profdiff.profile.code.file_code import FileCode
     from profdiff.topics.codegen import shapes

@@ -58,7 +58,7 @@ def impact(
     With --width 72 the text fits into a mail. With --fail-if, the exit status is 1 if a condition
     holds, 125 if one is inconclusive, else 0.
     """
-    from profdiff.checks.names import judge_rows
+    from profdiff.checks.judging import judge_rows
     from profdiff.evidence.atlas import as_suite
     from profdiff.topics.impact.measure import Impact, numbers
     from profdiff.topics.impact.shapes import section

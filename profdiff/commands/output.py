@@ -233,14 +233,12 @@ def write_forms(forms: Sequence[Form], targets: Mapping[str, str], subject: Subj
     ]
     refuse_outputs({form.name: target for form, target in wanted})
     for form, target in wanted:
-        if form.appends and not target:
-            raise InputError(f"--{form.name}: name a FILE, $GITHUB_STEP_SUMMARY is not set")
         made = form.render[held](subject, target)
         if isinstance(made, (str, bytes)):
-            write(target, made, appends=form.appends)
+            write(target, made)
         elif made is not None:
             _write_files(form, target, made)
-        if not targets[form.name] and target != "-" and not form.appends:
+        if not targets[form.name] and target != "-":
             taken = any(other == "-" for _, other in wanted)
             (terminal.tell if taken else terminal.say)(target)
 
@@ -306,7 +304,7 @@ class TableOutput(NamedTuple):
         """Write a section in the forms that were asked for, or else as text. Returns the exit
         status, of what ``judge`` makes of the conditions, where there are some. ``heading``: of the
         page; ``suite``: whether conditions are judged in its cells. Raises InputError."""
-        from profdiff.evidence.conditions.condition import exit_status
+        from profdiff.evidence.conditions.condition import Checked, exit_status
         from profdiff.forms import csv, json
         from profdiff.forms import text as text_form
         from profdiff.shapes.selected import selected
@@ -326,7 +324,7 @@ class TableOutput(NamedTuple):
         if self.conditions:
             taken = "-" in self.targets.values()
             say = terminal.tell if taken else terminal.say
-            text = judgements.told(judged, suite=suite).removesuffix("\n")
+            text = judgements.told(Checked(judged), suite=suite).removesuffix("\n")
             say(units.ascii_only(text) if self.asked.ascii_only else text)
         makes: list[Callable[[], str | bytes]] = [
             lambda: csv.tables(section.tables),
@@ -388,12 +386,12 @@ def _write_files(form: Form, target: str, files: Files) -> None:
     )
 
 
-def write(target: str, data: str | bytes, *, appends: bool = False) -> None:
-    """Write a file whole or not at all, or append to it; ``-`` is standard output. Raises
+def write(target: str, data: str | bytes) -> None:
+    """Write a file whole or not at all; ``-`` is standard output. Raises
     InputError."""
     if target == "-":
         terminal.say(data, end="") if isinstance(data, str) else terminal.put(data)
         return
     if target.endswith("/"):
         raise InputError(f"cannot write {target}: that names a folder: name a file")
-    write_files([(Path(target), data)], appends=appends)
+    write_files([(Path(target), data)])

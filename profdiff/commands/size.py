@@ -37,7 +37,7 @@ def size(kernels: tuple[str, ...], tables: TableOutput) -> int:
 
     With --fail-if, the exit status is 1 if a condition holds, 125 if one is inconclusive, else 0.
     """
-    from profdiff.checks.names import judge_rows
+    from profdiff.checks.judging import judge_rows
     from profdiff.collectors.kernels.kinds.registry import parse_arguments
     from profdiff.topics.size.measure import KernelSizes
     from profdiff.topics.size.shapes import section

@@ -1,18 +1,18 @@
 """The output forms of ``profdiff annotate``, ``blame`` and ``check``. Each loads its module when
 asked."""
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from profdiff.base import terminal
+from profdiff.base.errors import ProfdiffError
 from profdiff.reports import form
 from profdiff.reports.form import Form, ReportOptions, Subject
 from profdiff.session.held import EVERY
 
 if TYPE_CHECKING:
     from profdiff.base.terminal import Styled
-    from profdiff.evidence.conditions.condition import Judgement
+    from profdiff.evidence.conditions.condition import Checked
     from profdiff.evidence.findings import Findings
     from profdiff.views.annotation.records import Annotation
     from profdiff.views.blame import Blame
@@ -114,26 +114,40 @@ BLAME_FORMS: tuple[Form, ...] = (
 )
 
 
-def _junit(subject: "Subject[Sequence[Judgement]]", target: str) -> bytes:
+def _junit(subject: "Subject[Checked]", target: str) -> bytes:
     from profdiff.reports import checks
 
     return checks.render_junit(subject.find())
 
 
-def _github_summary(subject: "Subject[Sequence[Judgement]]", target: str) -> bytes:
+def _markdown(subject: "Subject[Checked]", target: str) -> bytes:
+    from profdiff.evidence.findings import LazyFindings
+    from profdiff.evidence.parts import PartsFindings
     from profdiff.reports import checks
+    from profdiff.session.parts import Parts
+    from profdiff.session.suite import Suite
 
-    return checks.render_github_summary(subject.find())
+    found, recording = subject.find(), subject.recording
+    try:
+        if isinstance(recording, Suite):
+            context = checks.of_suite(recording)
+        elif isinstance(recording, Parts):
+            context = checks.of_sessions(PartsFindings.of(recording, found.at).parts.items())
+        else:
+            alone = LazyFindings.of(recording.sessions()[""], found.at).findings
+            context = checks.of_sessions([("", alone)])
+    except ProfdiffError as error:
+        # What was judged is known.
+        context = checks.Context([str(error)])
+    return checks.render_markdown(found, context)
 
 
 CHECK_FORMS: tuple[Form, ...] = (
     Form("junit", "Write a JUnit file.", dict.fromkeys(EVERY, _junit)),
     Form(
-        "github-summary",
-        "Append a table to a step summary.  [default FILE: $GITHUB_STEP_SUMMARY]",
-        dict.fromkeys(EVERY, _github_summary),
-        "[FILE]",
-        lambda _: os.environ.get("GITHUB_STEP_SUMMARY", ""),
-        appends=True,
+        "markdown",
+        "Write Markdown for a comment on a pull request or a step's summary: conditions, what "
+        "changed most, and what is acknowledged.",
+        dict.fromkeys(EVERY, _markdown),
     ),
 )

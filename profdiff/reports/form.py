@@ -6,22 +6,16 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, NoReturn, T
 
 from profdiff.base import terminal, units
 from profdiff.base.errors import InputError, told
-from profdiff.base.outputs import append_output, write_outputs
+from profdiff.base.outputs import write_outputs
 from profdiff.session.held import Held, refuse_recorded
 from profdiff.topics.functions.selection import Selection
 
 
-def write_files(
-    files: Iterable[tuple[Path, str | bytes]], *, appends: bool = False, make_folders: bool = False
-) -> None:
-    """Write files as ``write_outputs`` does, or append to each. Raises InputError, also for what
-    belongs to a recording."""
+def write_files(files: Iterable[tuple[Path, str | bytes]], *, make_folders: bool = False) -> None:
+    """Write files as ``write_outputs`` does. Raises InputError, also for what belongs to a
+    recording."""
     try:
-        if appends:
-            for path, data in _foreign(files):
-                append_output(path, data)
-        else:
-            write_outputs(_foreign(files), make_folders=make_folders)
+        write_outputs(_foreign(files), make_folders=make_folders)
     except OSError as error:
         raise InputError(f"cannot write {told(error)}") from error
 
@@ -91,8 +85,7 @@ class Form(NamedTuple):
     and a path or ``-``. Its text is cleaned before it is written; None: it has written all itself.
     ``takes``: what stands behind the option; where that may be left out, ``default(name)`` is the
     target ("": none is known). ``profile``: of a session, it shows one, which timed runs do not
-    have. ``appends``: other programs write to the same file. ``instead``: what to ask for of other
-    recordings."""
+    have. ``instead``: what to ask for of other recordings."""
 
     name: str
     help: str
@@ -100,7 +93,6 @@ class Form(NamedTuple):
     takes: Literal["FILE", "[FILE]", "DIR"] = "FILE"
     default: Callable[[str], str] | None = None
     profile: bool = False
-    appends: bool = False
     instead: str = ""
 
 

@@ -13,7 +13,7 @@ from support import LIGHT, error_line, need_program, profdiff
 from tables import rows, tables
 
 from profdiff.base.errors import InputError
-from profdiff.checks.names import judge_rows
+from profdiff.checks.judging import judge_rows
 from profdiff.collectors.architecture import ARM64
 from profdiff.collectors.exact.counts import Counts
 from profdiff.collectors.exact.entry import Exact

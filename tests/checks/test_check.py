@@ -80,25 +80,18 @@ def test_items_are_judged_as_the_inventory_shows_them(recorded: Path) -> None:
 
 
 def test_one_condition_is_enough(recorded: Path, tmp_path: Path) -> None:
-    junit, summary = tmp_path / "check.xml", tmp_path / "summary.md"
-    summary.write_text("## another step\n")
+    junit, summary = tmp_path / "check.xml", tmp_path / "comment.md"
     profdiff(
         *("check", recorded, "--fail-if", "instructions:user > +5%"),
-        *("--fail-if", "instructions > +2%", "--junit", junit, "--github-summary", summary),
+        *("--fail-if", "instructions > +2%", "--junit", junit, "--markdown", summary),
         status=1,
     )
     suites = ET.parse(junit).getroot()  # noqa: S314
     assert (suites.get("tests"), suites.get("failures")) == ("2", "1")
-    assert summary.read_text().startswith("## another step\n")
-    assert "fails: 1" in summary.read_text()
-
-
-def test_the_summary_goes_where_the_runner_says(recorded: Path, tmp_path: Path) -> None:
-    arguments = ("check", recorded, "--fail-if", "instructions:user > +5%", "--github-summary")
-    profdiff(*arguments, env={"GITHUB_STEP_SUMMARY": str(tmp_path / "step.md")})
-    assert "passes: 1" in (tmp_path / "step.md").read_text()
-    refused = profdiff(*arguments, env={"GITHUB_STEP_SUMMARY": ""}, status=2)
-    assert "GITHUB_STEP_SUMMARY" in error_line(refused)
+    comment = summary.read_text()
+    assert "**fails: 1, passes: 1**" in comment
+    assert "prot&#95;commit&#95;flush&#95;ptes</code>" in comment
+    assert "\nsame state&#58; " in comment
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_files_name_the_architecture(folder: Path, tmp_path: Path) -> None:
     junit, summary = tmp_path / "check.xml", tmp_path / "summary.md"
     profdiff(
         *("check", folder, "--fail-if", "instructions > +50%"),
-        *("--junit", junit, "--github-summary", summary),
+        *("--junit", junit, "--markdown", summary),
         status=1,
     )
     suites = ET.parse(junit).getroot()  # noqa: S314

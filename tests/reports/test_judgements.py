@@ -3,9 +3,12 @@
 `JUNIT_XSD` names Jenkins' schema: jenkinsci/xunit-plugin, junit-10.xsd.
 """
 
+import html
 import math
 import os
+import re
 import subprocess
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,11 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from junitparser import Failure, JUnitXml, Skipped
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 from support import need_program
 
 from profdiff.base import units
-from profdiff.evidence.conditions.condition import Condition, Judgement, MeasuredChange
+from profdiff.evidence.conditions.condition import Checked, Condition, Judgement, MeasuredChange
 from profdiff.reports import checks
+from profdiff.reports.checks import Block, Context
 from profdiff.views.rows import judgements as rows_judgements
 from profdiff.views.rows.judgements import notes, sentence
 
@@ -73,7 +78,7 @@ def test_sentences() -> None:
 
 @given(JUDGEMENTS)
 def test_junitparser_reads_what_was_judged(judgements: list[Judgement]) -> None:
-    suites = JUnitXml.fromstring(checks.render_junit(judgements).decode())
+    suites = JUnitXml.fromstring(checks.render_junit(Checked(judgements)).decode())
     assert suites.tests == len(judgements)
     found = []
     for suite in suites:
@@ -111,9 +116,16 @@ def test_jenkins_schema_accepts_it(tmp_path: Path) -> None:
     )
     for number, judgements in enumerate(([], example(), [*example(), hostile])):
         file = tmp_path / f"{number}.xml"
-        file.write_bytes(checks.render_junit(judgements))
+        file.write_bytes(checks.render_junit(Checked(judgements)))
         command = [xmllint, "--noout", "--schema", os.environ["JUNIT_XSD"], str(file)]
         assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def markdown(
+    judgements: Sequence[Judgement], remarks: Sequence[str] = (), context: Context | None = None
+) -> str:
+    found = Checked(judgements, remarks)
+    return checks.render_markdown(found, context or checks.Context()).decode()
 
 
 class Cells(HTMLParser):
@@ -123,26 +135,32 @@ class Cells(HTMLParser):
         super().__init__()
         self.cells: list[str] = []
         self.elements: set[str] = set()
+        self._within = False
         self.feed(page)
 
     def handle_starttag(self, tag: str, attributes: object) -> None:
         self.elements.add(tag)
         if tag in ("td", "th"):
             self.cells.append("")
+            self._within = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self._within = self._within and tag not in ("td", "th")
 
     def handle_data(self, data: str) -> None:
-        if self.cells:
+        if self._within:
             self.cells[-1] += data
 
 
 @given(JUDGEMENTS)
 def test_markdown_shows_what_was_judged_and_nothing_else(judgements: list[Judgement]) -> None:
-    text = checks.render_github_summary(judgements).decode()
-    page = MarkdownIt("gfm-like", {"linkify": False}).render(text)
-    read = Cells(page)
+    page = MarkdownIt("gfm-like", {"linkify": False}).render(markdown(judgements))
+    read = Cells(page.replace("\u200b", ""))
     structure = {"h3", "p", "table", "thead", "tbody", "tr", "th", "td", "strong", "code"}
+    structure |= {"details", "summary"}
     assert read.elements <= structure
-    rows = [read.cells[at : at + 7] for at in range(7, len(read.cells), 7)]
+    every = (read.cells[at : at + 7] for at in range(0, len(read.cells), 7))
+    rows = [row for row in every if row[0].strip() != "result"]
     assert len(rows) == len(judgements)
     verdicts = {"holds": "fails", "inconclusive": "inconclusive", "does not hold": "passes"}
     expected = sorted(
@@ -150,7 +168,7 @@ def test_markdown_shows_what_was_judged_and_nothing_else(judgements: list[Judgem
             verdicts[one.outcome],
             str(one.condition),
             units.printable(one.change.kernel).strip(),
-            units.printable(notes(one.change)).strip(),
+            units.printable(notes(one.change)).replace("\u200b", "").strip(),
         ]
         for one in judgements
     )
@@ -158,14 +176,63 @@ def test_markdown_shows_what_was_judged_and_nothing_else(judgements: list[Judgem
 
 
 def test_failing_conditions_come_first() -> None:
-    lines = checks.render_github_summary(example()[::-1]).decode().splitlines()
-    assert lines[2] == "fails: 1, inconclusive: 1, passes: 1"
-    assert [line.split("|")[1].strip() for line in lines[6:]] == [
-        "**fails**",
-        "inconclusive",
-        "passes",
-    ]
-    assert "nothing judged" in checks.render_github_summary([]).decode()
+    lines = markdown(example()[::-1]).splitlines()
+    assert lines[2] == "**fails: 1, inconclusive: 1, passes: 1**"
+    rows = [line.split("|")[1].strip() for line in lines if re.match(r"\| [^-]", line)]
+    words = ["result", "**fails**", "inconclusive", "result", "passes"]
+    assert rows == words
+    assert lines.index("<details><summary>passes&#58; 1</summary>") < lines.index("</details>")
+    assert "nothing judged" in markdown([])
+
+
+def test_a_comment_has_what_changed_most_state_and_remarks() -> None:
+    judgements = [*example(), replace(example()[0], acknowledged="known")]
+    context = Context(["new costs more"], [Block("cells", ["cell"], [["a|b"]])], ["same state"])
+    page = MarkdownIt("gfm-like", {"linkify": False}).render(
+        markdown(judgements, ["no longer needed: x"], context)
+    )
+    order = ["new costs more", ">fails<", "a|b", ">acknowledged&#58; 1<", "known<"]
+    order += [">passes&#58; 1<"]
+    order += ["same state", "no longer needed"]
+    places = [page.index(text) for text in order]
+    assert places == sorted(places)
+
+
+@given(st.lists(TEXTS, max_size=20), JUDGEMENTS)
+def test_nothing_in_a_comment_links_or_mentions(
+    texts: list[str], judgements: list[Judgement]
+) -> None:
+    """Outside of code, where GitHub looks for names and numbers of issues."""
+    texts = [*texts, "@torvalds #12 !3 ![a](b) <b> https://a.example www.a.example `c` a|b"]
+    context = Context(texts, [Block(texts[-1], texts, [texts])], texts)
+    page = MarkdownIt("gfm-like", {"linkify": False}).render(markdown(judgements, texts, context))
+    outside = re.sub("<code>.*?</code>", "", page, flags=re.DOTALL)
+    assert "<a " not in page and "<img" not in page
+    read = html.unescape(re.sub("<[^>]*>", "", outside))
+    assert not re.search(r"[@#!~$&][^\s\u200b]|://|www\.", read)
+
+
+def test_a_comment_has_room_on_github() -> None:
+    failing = example()[0]
+    note = replace(failing.change, note="@|<" * 40)
+    many = [replace(failing, change=note)] * 300
+    text = markdown([*many, *example()[1:]], ["r" * 900] * 90, Context(["s" * 9_000] * 90))
+    assert len(text) <= checks.MAX_CHARACTERS
+    shown = len(re.findall(r"^\| \*\*fails", text, re.MULTILINE))
+    assert 50 < shown < 300
+    # One is inconclusive, in the same table.
+    assert f"\n{301 - shown} more, for which a comment has no room\n" in text
+    assert "<details><summary>passes&#58; 1</summary>" in text
+
+
+def test_junit_skips_what_is_acknowledged() -> None:
+    known = replace(example()[0], acknowledged="see the cover letter")
+    suites = JUnitXml.fromstring(checks.render_junit(Checked([known])).decode())
+    assert (suites.failures, [suite.skipped for suite in suites]) == (0, [1])
+    (case,) = (case for suite in suites for case in suite)
+    (one,) = case.result
+    assert (type(one), one.type) == (Skipped, "acknowledged")
+    assert one.message.endswith("; acknowledged: see the cover letter")
 
 
 @given(st.integers(0, 10**14), st.integers(1, 10**6))

@@ -4,7 +4,7 @@ A condition is ``METRIC[:WHAT] OPERATOR BOUND``. METRIC as reports name it, `cyc
 ``total`` (default), ``kernel``, ``user``, a function, or ``total:FUNCTION``, with what it calls.
 A name with blanks, colons or any of ``<>=!``, and a function that is called like another WHAT,
 stands in double quotes. OPERATOR: one of ``> >= < <=``. BOUND, with its sign: ``+2%`` of the base,
-``+1000``, or ``+3.5/op``.
+``+1000``, or ``+3.5/op``; or ``history``, which stands for one of each cell.
 
 METRIC can be a table of a topic, too, and WHAT one of its rows: ``events:page-faults``,
 ``idle-times:clock``, ``idle-paths.times:schedule`` where the table has several counts. WHAT of
@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -41,6 +41,8 @@ TOO_FEW = "too few runs to tell"
 #: elsewhere.
 CHANGED, MOVED = "changed", "moved"
 WITHOUT_BOUND = (CHANGED, MOVED)
+#: The bound that each cell's own history sets.
+HISTORY = "history"
 # A modifier of perf belongs to the metric: `cycles:u`.
 _PLAIN = r'[^\s:<>=!"]+'
 _NAMES = re.compile(
@@ -143,7 +145,8 @@ class Condition(msgspec.Struct, frozen=True):
     """``bound`` in ``unit``: a fraction of the base for ``%``; a change per op, or of the whole.
     ``function``: whether ``what`` is the name of a function or of data, or else total, kernel or
     user; ``inclusive``: with what the function calls. ``operator`` is one of ``WITHOUT_BOUND``
-    where there is no bound."""
+    where there is no bound. ``historic``: the bound is ``HISTORY``, a fraction of the base that is
+    to be put in its place for each cell."""
 
     metric: str
     what: str
@@ -152,6 +155,7 @@ class Condition(msgspec.Struct, frozen=True):
     bound: float
     unit: Unit
     inclusive: bool = False
+    historic: bool = False
 
     @staticmethod
     def parse(text: str) -> "Condition":
@@ -170,8 +174,15 @@ class Condition(msgspec.Struct, frozen=True):
             raise InputError(
                 f"condition {text!r} has a colon in a name: write the name in double quotes"
             )
-        operator, bound, unit = _comparison(text, rest)
+        operator = _operator(text, rest)
+        written = rest[len(operator) :].strip()
+        historic = written == HISTORY
+        bound, unit = _bound(text, operator, "0%" if historic else written)
         what = names["what"] or "total"
+        if historic and (what != "total" or names["inclusive"]):
+            raise InputError(
+                f"condition {text!r}: only totals have a history: write METRIC {operator} {HISTORY}"
+            )
         named = what.startswith('"') or names["inclusive"] is not None
         return Condition(
             metric=names["metric"].strip('"'),
@@ -181,10 +192,17 @@ class Condition(msgspec.Struct, frozen=True):
             bound=bound,
             unit=unit,
             inclusive=names["inclusive"] is not None,
+            historic=historic,
         )
 
-    def __str__(self) -> str:
-        """The condition as it can be parsed again."""
+    @property
+    def subject(self) -> tuple[str, str, bool, bool]:
+        """What it is about, for a comparison with other conditions."""
+        return self.metric, self.what, self.function, self.inclusive
+
+    @property
+    def about(self) -> str:
+        """``METRIC:WHAT``, as it can be parsed again."""
         modified = _NAMES.fullmatch(self.metric)
         plain = modified is not None and modified["metric"] == self.metric
         metric = self.metric if plain else f'"{self.metric}"'
@@ -194,16 +212,25 @@ class Condition(msgspec.Struct, frozen=True):
             what in SIDES or not re.fullmatch(_PLAIN, what) or re.fullmatch("[ukhGHI]{1,6}", what)
         ):
             what = f'"{what}"'
-        if self.inclusive:
-            what = f"total:{what}"
+        return f"{metric}:{'total:' if self.inclusive else ''}{what}"
+
+    def __str__(self) -> str:
+        """The condition as it can be parsed again."""
         if self.operator in WITHOUT_BOUND:
-            return f"{metric}:{what} {self.operator}"
+            return f"{self.about} {self.operator}"
+        if self.historic:
+            return f"{self.about} {self.operator} {HISTORY}"
         bound = Decimal(repr(self.bound)).scaleb(2 if self.unit == "%" else 0).normalize()
-        return f"{metric}:{what} {self.operator} {bound:+f}{self.unit}"
+        return f"{self.about} {self.operator} {bound:+f}{self.unit}"
 
     def judge(self, change: MeasuredChange) -> Outcome:
         """Whether the whole interval of the change satisfies the condition, or none of it. A change
-        that rests on how repeated string instructions count must do so either way."""
+        that rests on how repeated string instructions count must do so either way. Raises
+        InputError for a historic one."""
+        if self.historic:
+            raise InputError(
+                f"condition '{self}': write profdiff check --history ATLAS, which sets the bound"
+            )
         found = self._judged(change)
         if change.each is None:
             return found
@@ -266,31 +293,44 @@ kernel has the row that it names, InputError where that is not known."""
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """What a condition came to on one kernel."""
+    """What a condition came to on one kernel. ``acknowledged``: why a change for which it holds is
+    accepted, "" for others."""
 
     condition: Condition
     change: MeasuredChange
     outcome: Outcome
+    acknowledged: str = ""
+
+
+class Checked(NamedTuple):
+    """What conditions came to, at the point ``at`` alone if there is one, and ``remarks`` on
+    acknowledged changes that none of them met."""
+
+    judgements: Sequence[Judgement]
+    remarks: Sequence[str] = ()
+    at: str | None = None
 
 
 def exit_status(judgements: Iterable[Judgement]) -> int:
-    """1 where a condition holds, else 125 where one is inconclusive (`git bisect run` then skips),
-    else 0."""
-    outcomes = {judgement.outcome for judgement in judgements}
+    """1 where a condition holds for a change that is not acknowledged, else 125 where one is
+    inconclusive (`git bisect run` then skips), else 0."""
+    outcomes = {one.outcome for one in judgements if not one.acknowledged}
     return 1 if "holds" in outcomes else 125 if "inconclusive" in outcomes else 0
 
 
-def _comparison(text: str, rest: str) -> tuple[str, float, Unit]:
-    """Operator, bound and its unit."""
+def _operator(text: str, rest: str) -> str:
     if rest in WITHOUT_BOUND:
-        return rest, 0.0, ""
+        return rest
     operator = next((one for one in _OPERATORS if rest.startswith(one)), None)
     if operator is None or re.match(r"[<>=!]", rest[len(operator) :]):
         raise InputError(_no_operator(text, rest))
-    return operator, *_bound(text, rest[len(operator) :].strip())
+    return operator
 
 
-def _bound(text: str, written: str) -> tuple[float, Unit]:
+def _bound(text: str, operator: str, written: str) -> tuple[float, Unit]:
+    """The bound and its unit."""
+    if operator in WITHOUT_BOUND:
+        return 0.0, ""
     match = _BOUND.fullmatch(written)
     if match is None:
         raise InputError(f"condition {text!r} has no bound: write it like {EXAMPLE}")

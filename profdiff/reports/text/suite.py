@@ -240,6 +240,17 @@ def _cells(
     return [*lines, *([""] if told else []), *(o for t in told for o in units.wrap(t, width, 2))]
 
 
+def largest(
+    document: SuiteDocument, top: int
+) -> tuple[str, Sequence[str], Sequence[Sequence[str]]]:
+    """Title, header and rows of the cells that changed most, at most ``top`` either way."""
+    labels = shown(document)
+    found = rows(document, labels)
+    chosen = [*found.more[:top], *found.less[:top]]
+    made = [_row(document, cell, labels, ratios=False) for cell in chosen]
+    return _title(document), [one.title for one in _columns(document, labels)], made
+
+
 def _title(document: SuiteDocument) -> str:
     least = units.percent(document.threshold, "g")
     what = document.metric if document.unit in ("", document.metric) else document.unit

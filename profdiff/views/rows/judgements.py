@@ -1,12 +1,13 @@
 """What conditions came to: in words, and as rows."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from profdiff.base import units
 from profdiff.evidence.conditions.condition import (
     TOO_FEW,
     WITHOUT_BOUND,
+    Checked,
     Judgement,
     MeasuredChange,
     Outcome,
@@ -15,30 +16,43 @@ from profdiff.views.record import Record, finite
 
 # As the reader of a check sees an outcome: a condition says when the check fails.
 VERDICTS = {"holds": "fails", "does not hold": "passes", "inconclusive": "inconclusive"}
+ACKNOWLEDGED = "acknowledged"
+
+
+def verdict(judgement: Judgement) -> str:
+    """In a word, what a check makes of it."""
+    return ACKNOWLEDGED if judgement.acknowledged else VERDICTS[judgement.outcome]
 
 
 def sentence(judgement: Judgement) -> str:
-    """One printable line: kernel, change, what was counted, and what a reader must know."""
+    """One printable line: kernel, change, what was counted, what a reader must know, and why a
+    change that fails is acknowledged."""
+    why = f"; {ACKNOWLEDGED}: {judgement.acknowledged}" if judgement.acknowledged else ""
+    return units.printable(f"{_measured(judgement)}{why}")
+
+
+def _measured(judgement: Judgement) -> str:
     change = judgement.change
     if not change.decided and change.undecided != TOO_FEW:
-        return units.printable(f"{change.where}: {notes(change)}")
+        return f"{change.where}: {notes(change)}"
     if judgement.condition.operator in WITHOUT_BOUND:
         line = f"{change.where}: {change.note}"
-        return units.printable(f"{line}; cannot be told" if change.differs is None else line)
+        return f"{line}; cannot be told" if change.differs is None else line
     (base, other), per = values(judgement)
     counted = f"{base} to {other}{per}"
     line = f"{change.where}: {relative(change)}, {counted}"
-    return units.printable("; ".join(filter(None, [line, notes(change)])))
+    return "; ".join(filter(None, [line, notes(change)]))
 
 
-def told(judgements: Sequence[Judgement], *, suite: bool = False) -> str:
+def told(found: Checked, *, suite: bool = False) -> str:
     """What conditions came to, two lines each; of a suite those that do not pass, and how many
-    do."""
+    do. Then the remarks."""
+    judgements = found.judgements
     shown = [one for one in judgements if not suite or one.outcome != "does not hold"]
-    lines = [f"{VERDICTS[one.outcome]}: {one.condition}\n  {sentence(one)}\n" for one in shown]
+    lines = [f"{verdict(one)}: {one.condition}\n  {sentence(one)}\n" for one in shown]
     if suite:
         lines.append(f"{len(judgements) - len(shown):,} of {len(judgements):,} pass\n")
-    return "".join(lines)
+    return "".join([*lines, *(f"{remark}\n" for remark in found.remarks)])
 
 
 def relative(change: MeasuredChange) -> str:
@@ -80,12 +94,13 @@ def values(judgement: Judgement) -> tuple[tuple[str, str], str]:
 
 class JudgementRow(Record, frozen=True):
     """What a condition came to on a kernel: a check fails where it *holds*, which ``verdict``
-    says. ``metric`` and ``what``: what the condition is about, ``instructions`` and
-    ``total:do_mprotect_pkey``. ``part``: ``arm64``, of a suite the cell, and ``at`` a point of the
-    sweep, both "" where there is one only. ``base`` and ``other``: what the kernels have, per op
-    where ``per_op``; None where nothing was measured, and of a condition without a bound. ``unit``:
-    of what is measured, "" where nobody said it. ``low`` and ``high``: the interval of the relative
-    change, None where there is none. ``told``: the sentence that is printed."""
+    says, unless the change is ``acknowledged``, for this reason. ``metric`` and ``what``: what the
+    condition is about, ``instructions`` and ``total:do_mprotect_pkey``. ``part``: ``arm64``, of a
+    suite the cell, and ``at`` a point of the sweep, both "" where there is one only. ``base`` and
+    ``other``: what the kernels have, per op where ``per_op``; None where nothing was measured, and
+    of a condition without a bound. ``unit``: of what is measured, "" where nobody said it. ``low``
+    and ``high``: the interval of the relative change, None where there is none. ``told``: the
+    sentence that is printed."""
 
     condition: str
     metric: str
@@ -102,6 +117,7 @@ class JudgementRow(Record, frozen=True):
     low: float | None
     high: float | None
     told: str
+    acknowledged: str
 
 
 def judgement_rows(judgements: Iterable[Judgement]) -> Iterator[JudgementRow]:
@@ -114,7 +130,7 @@ def judgement_rows(judgements: Iterable[Judgement]) -> Iterator[JudgementRow]:
             metric=condition.metric,
             what=f"total:{condition.what}" if condition.inclusive else condition.what,
             outcome=judgement.outcome,
-            verdict=VERDICTS[judgement.outcome],
+            verdict=verdict(judgement),
             kernel=change.kernel,
             part=change.part,
             at=change.at,
@@ -125,4 +141,5 @@ def judgement_rows(judgements: Iterable[Judgement]) -> Iterator[JudgementRow]:
             low=finite(change.low),
             high=finite(change.high),
             told=sentence(judgement),
+            acknowledged=judgement.acknowledged,
         )

@@ -3,6 +3,7 @@
 from fuzz.target import Target
 from fuzz.targets import (
     accesses,
+    checks,
     code,
     counts,
     elf,
@@ -32,6 +33,7 @@ TARGETS: tuple[Target, ...] = (
     *mail.TARGETS,
     *session.TARGETS,
     *experiment.TARGETS,
+    *checks.TARGETS,
     *sources.TARGETS,
     *texts.TARGETS,
     *types.TARGETS,
