@@ -134,6 +134,16 @@ def events_section(findings: Findings, label: str, at: str) -> Section:
     return Section("", list[Part](map(table, blocks)))
 
 
+def sentences_section(topic: str, findings: Findings, label: str = "") -> Section:
+    """What a topic says in sentences, of a kernel or of all; nothing where nothing is known."""
+    try:
+        told = TOPICS[topic].section(findings).sentences
+    except InputError:
+        return Section("", [])
+    own = [one for one in told if not label or one.startswith((f"{label} ", f"{label}:"))]
+    return Section("", [Prose(" ".join(own))] if own else [])
+
+
 def programs_section(findings: Findings) -> Section:
     """How user space and the kernel change; nothing where sides are not programs."""
     try:
