@@ -171,6 +171,7 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
         "fits": topics.sentences_section("fits", findings, kernel),
         "gaps": topics.sentences_section("gaps", findings),
         "functions": _functions(findings, kernel, wishes.top),
+        "paths": topics.paths_section(findings, kernel),
         "programs": topics.programs_section(findings),
         "events": topics.events_section(findings, kernel, _where(findings, kernel)),
         "inventory": topics.items_section(

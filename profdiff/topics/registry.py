@@ -59,6 +59,7 @@ TOPICS = {
     for topic in (
         Topic("fits", "costs as lines over a sweep, and where they are equal", over_points=True),
         Topic("gaps", "how much of a second kernel's gap to the base others close", module="gaps"),
+        Topic("paths", "which call paths carry most of the change", module="paths"),
         Topic("events", "how often events happened in the kernel", counts=("events",)),
         Topic("inventory", "how often each kind of instruction ran", True, "both sides, in --csv"),
         Topic("memory", "which memory --allocations saw given out and taken back"),

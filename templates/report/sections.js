@@ -13,6 +13,8 @@ import { count, fine, formatChange, signed } from "../page/numbers.js";
 const BAR = "▇";
 const LONGEST_BAR = 20;
 const FUNCTIONS = 3;
+// What a path begins with that is shown whole.
+const CUT = "...";
 const NAME = 120;
 
 /** @param {Table} table @param {unknown} value @param {string | null} [kernel] whose it is */
@@ -58,7 +60,7 @@ function rowName(table, row) {
     const cell = row[n];
     if (table.columns[n].kind !== "path") return typeof cell === "number" ? count(cell) : `${cell}`;
     const path = /** @type {string[]} */ (cell);
-    return path.slice(-FUNCTIONS).join(" > ") || "(not known)";
+    return path.slice(path[0] === CUT ? 0 : -FUNCTIONS).join(" > ") || "(not known)";
   });
   const paths = table.columns.flatMap(({ kind }, n) =>
     (kind === "path" ? [/** @type {string[]} */ (row[n]).join(" > ")] : []));
