@@ -1,9 +1,11 @@
 """Small made-up chains, profiles and manifests, for the differ and the reports."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import msgspec
 import numpy as np
 
+from profdiff.base.metric import SAMPLED, Metric
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.kernel_profile import Profile
@@ -142,6 +144,20 @@ def compare(
     described = manifest(list(kernels), runs=runs, ops=ops, failed=failed)
     profiles = {label: profile(rows) for label, rows in kernels.items()}
     return build(described, profiles)
+
+
+def sampled_comparison(functions: Mapping[str, tuple[int, int]]) -> Comparison:
+    """Functions by name with their samples on ``base`` and ``new``, each of a thousand ns."""
+    exact = compare(
+        {
+            label: [
+                ([frame(name)], name, True, [1000 * both[side]]) for name, both in functions.items()
+            ]
+            for side, label in enumerate(("base", "new"))
+        }
+    )
+    metric = Metric("cpu-clock", "ns", kind=SAMPLED)
+    return msgspec.structs.replace(exact, metric=metric, samples=exact.self_ // 1000)
 
 
 def build(described: m.Manifest, profiles: dict[str, Profile]) -> Comparison:

@@ -26,7 +26,7 @@ from profdiff.commands.output import TOP, TableOutput, refuse_inputs, table_opti
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(1e-6, 1e9),
+    type=click.FloatRange(0.001, 10**7),
     metavar="N",
     help="How long the program runs without tracing.  [default: the traced time]",
 )

@@ -55,7 +55,7 @@ class Iterated(msgspec.Struct, frozen=True):
     @property
     def told(self) -> str:
         """``-7.6% with each iteration of repeated string instructions counted``."""
-        return f"{units.change(*self.each)} {COUNTED}"
+        return f"{self.change} {COUNTED}"
 
     @property
     def change(self) -> str:

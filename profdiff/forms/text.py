@@ -135,10 +135,10 @@ def with_legend(
     if advise and (left_out := parts[-1].left_out):
         wider = (one for one in _WIDTHS if one > width)
         enough = (one for one in wider if not _drawn(table, numbers, one)[-1].left_out)
-        named = units.listed(map(units.printable, dict.fromkeys(left_out)))
-        them = "it" if len(set(left_out)) == 1 else "them"
-        advice = f"{named} hidden; --width {next(enough, _WIDTHS[-1])} shows {them}"
-        tail.extend(units.wrap(advice, width))
+        told = f"{units.listed(map(units.printable, dict.fromkeys(left_out)))} hidden"
+        if found := next(enough, None):
+            told += f"; --width {found} shows {'it' if len(set(left_out)) == 1 else 'them'}"
+        tail.extend(units.wrap(told, width))
     titles = [title for part in parts for title in part.shown]
     notes = [
         note.text

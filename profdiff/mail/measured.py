@@ -133,8 +133,6 @@ def _program(word: str, words: Sequence[str]) -> str:
 
 _BUILD_ID = 12
 _MAX_VALUES, _OPTIONS = 4, 5
-# QEMU's version with that of its package; build ids and the version itself tell as much.
-_PACKAGE = re.compile(r"\bversion (\d[\d.]*) \([^()]*\)")
 # Notes that a reader needs to judge counts, and values that scatter.
 _COUNTS = ("iterations", "remark", "scaled", "whole", "ticks")
 _SCATTER = ("boots", "machine", "varied", "remark", "scaled", "whole", "rule", "p", "floor")
@@ -256,10 +254,9 @@ def _how(findings: Findings, largest: LargestChange | None) -> list[str]:
         for comparison in findings.comparisons
         if comparison.runs[0].collector in collectors
     ]
-    found = recording.remarks(profiles, findings.lengths)
-    how = registry.collector("exact").how  # The mail's opening says it (`basis`).
+    # The mail's opening says what is counted (`basis`).
+    found = recording.remarks(profiles, findings.lengths, brief=True)
     told = [one.text for one in found if one.kind not in ("advice", "detail", "failure")]
-    told = [_PACKAGE.sub(r"\1", one.replace(f": {how} (", ": QEMU TCG (")) for one in told]
     where = state.machine(findings)
     lines = [*_few(told, "remark"), *_timed(findings, collectors, where)]
     exact = largest is not None and largest.change.counted

@@ -161,7 +161,17 @@ def cover_letter(findings: Findings) -> list[str]:
     steps = dict(zip(results.labels, one.steps, strict=True))
     judged = any(step and step.verdict is not Verdict.EXACT for step in steps.values())
     base = kernels[0]
-    rows = [[f"base: {_patch(base)}", _number(values.get(base.label))]]
+    per_op = any(value != int(value) for value in values.values())
+
+    def told(value: float | None) -> str:
+        return "" if value is None else units.count(value, per_op=per_op)
+
+    def added(before: float | None, value: float | None) -> list[str]:
+        if before is None or value is None:
+            return ["", ""]
+        return [units.delta(value - before, per_op=per_op), units.change(before, value)]
+
+    rows = [[f"base: {_patch(base)}", told(values.get(base.label))]]
     before = last = values.get(base.label)
     for number, kernel in enumerate(patches, 1):
         row = [f"{number}/{len(patches)} {_patch(kernel)}"]
@@ -170,11 +180,11 @@ def cover_letter(findings: Findings) -> list[str]:
         elif (value := values.get(kernel.label)) is None:
             row.append("no result")
         else:
-            row += [_number(value), *_added(before, value)]
+            row += [told(value), *added(before, value)]
             row += [str(result.judged(steps.get(kernel.label)) or "")] if judged else []
             before = last = value
         rows.append(row)
-    rows.append(["all", _number(last), *_added(values.get(base.label), last)])
+    rows.append(["all", told(last), *added(values.get(base.label), last)])
     columns = [Column("patch", name=True), *map(Column, (base_unit := one.metric.name, "delta"))]
     columns += [Column("change"), *([Column("verdict")] if judged else [])]
     full = [[*row, *[""] * (len(columns) - len(row))] for row in rows]
@@ -188,18 +198,6 @@ def _patch(kernel: Kernel) -> str:
     """The subject of a commit, or what there is instead of it."""
     text = kernel.source.subject if kernel.source else kernel.label
     return units.shorten(units.printable(text), _MAX_SUBJECT)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:,.2f}"
-
-
-def _added(before: float | None, value: float | None) -> list[str]:
-    """Delta and change."""
-    if before is None or value is None:
-        return ["", ""]
-    change = f"{100 * (value - before) / before:+.1f}%" if before else ""
-    return [f"{value - before:+,.2f}", change]
 
 
 def _texts(rows: Sequence[Sequence[Entry]]) -> list[list[str]]:

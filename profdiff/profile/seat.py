@@ -129,7 +129,7 @@ class Seats:
 
 def may_be_renamed(before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.bool_]:
     """bool[F]: of functions that cost hardly anything on one side, whether the other side has one
-    of its own that is about as dear: then neither is a change of that size."""
+    of its own with a similar cost: then neither is a change of that size."""
     found = np.zeros(len(before), np.bool_)
     gone, came = after < _HARDLY * before, before < _HARDLY * after
     for mine, here, others in ((gone, before, after[came]), (came, after, before[gone])):

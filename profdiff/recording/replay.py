@@ -63,6 +63,11 @@ class Script:
         self._runner_folder = ""
         self.left_out: Counter[str] = Counter()
         self.calls = 0
+        self._own: dict[str, Callable[[TracedCall, Process], None]] = {
+            **{"mmap": self._mmap, "mremap": self._mremap, "brk": self._brk},
+            **{"close": self._close, "pipe": self._pair, "pipe2": self._pair},
+            **{"socketpair": self._pair, "dup2": self._dup, "dup3": self._dup},
+        }
 
     def add(self, call: TracedCall) -> None:
         """One call more, or the reason why not."""
@@ -72,11 +77,9 @@ class Script:
         if call.begins:
             return
         self.calls += 1
-        before = list(process.regions)
         try:
             self._add(call, process)
         except (LeftOutError, IndexError) as error:
-            process.regions = before
             reason = f"{call.name}, cut" if isinstance(error, IndexError) else str(error)
             known = reason in self.left_out or len(self.left_out) < _MAX_REASONS
             self.left_out[reason if known else "others"] += 1
@@ -158,13 +161,8 @@ class Script:
             raise LeftOutError(call.name)
         if call.error and call.error not in ERRORS:
             raise LeftOutError(f"{call.name} with {call.error}")
-        own: dict[str, Callable[[TracedCall, Process], None]] = {
-            **{"mmap": self._mmap, "mremap": self._mremap, "brk": self._brk},
-            **{"close": self._close, "pipe": self._pair, "pipe2": self._pair},
-            **{"socketpair": self._pair, "dup2": self._dup, "dup3": self._dup},
-        }
-        if call.name in own:
-            own[call.name](call, process)
+        if call.name in self._own:
+            self._own[call.name](call, process)
             return
         if call.name not in CALLS:
             raise LeftOutError(call.name)
@@ -248,9 +246,9 @@ class Script:
                 opened = self._file(process, text, call.name)
                 words.append(f"f{opened.slot}")
             elif letter == "r":
-                words.append(
-                    self._memory.place(process, value(text), value(call.arguments[1]), call.name)
-                )
+                start, size = value(text), value(call.arguments[1])
+                unmaps = call.name == "munmap" and not call.error
+                words.append(self._memory.place(process, start, size, call.name, unmaps=unmaps))
             elif letter == "s":
                 words.append(f"p{self.tree.number(string(text) or '')}")
             elif letter == "b":

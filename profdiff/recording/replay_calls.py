@@ -14,19 +14,23 @@ from profdiff.base.errors import InputError
 from profdiff.recording.replay_tree import LeftOutError, Tree
 
 _MAX_LINE, _MAX_CALLS, _MAX_BEGUN, _MAX_BEGUN_TEXT = 1 << 20, 200_000, 4096, 8192
-_HEAD = re.compile(
-    r" *(?:\[pid +(\d{1,10})\] +|(\d{1,10}) +)?"
-    r"(?:(?:\d\d:\d\d:\d\d(?:\.\d{1,9})?|\d{1,12}\.\d{1,9}) +)?(?:\[ *[0-9a-f]+\] +)?"
-    r"(?:<\.\.\. (\w{1,40}) resumed>|([a-z_]\w{0,39})\()",
-    re.ASCII,
+HEAD = (
+    r" *(?:\[pid +(\d{1,10})(?:<[^<>]{0,64}>)?\] +|(\d{1,10})(?:<[^<>]{0,64}>)? +)?"
+    r"(?:(?:(\d\d):(\d\d):(\d\d(?:\.\d{1,9})?)|(\d{1,12}\.\d{1,9})) +)?"
+    r"(?:\[ *[0-9a-f?]+\] +){0,2}(?:<\.\.\. (\w{1,40}) resumed>|([a-z_]\w{0,39})\()"
 )
+"""How strace begins a line, also with -r, -t, -n, -i and -Y. Groups: a process in two forms; hours,
+minutes and seconds, or plain seconds; a call that goes on, or one that begins."""
+_HEAD = re.compile(HEAD, re.ASCII)
 # strace escapes < and > in a path. Without them here, no line takes more than linear time.
 _RESULT = re.compile(r"\) *= (\?|-?\w{1,40}(?:<[^<>]*>)?(?: E[A-Z0-9]{1,30})?)", re.ASCII)
 _UNFINISHED = "<unfinished ...>"
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"')
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "f": "\f"}
 _OPEN, _CLOSE = "([{", ")]}"
+# What begins a part of a call, or ends it.
+_SIGN = re.compile(r'["<,()\[\]{}]|/\*')
 
 
 class TracedCall(NamedTuple):
@@ -69,10 +73,10 @@ def _calls(line: str, begun: dict[int, tuple[str, str]]) -> Iterator[TracedCall]
     head = _HEAD.match(line)
     if head is None:
         return
-    pid = int(head[1] or head[2] or 0)
+    first, other, *_, resumed, begins = head.groups()
+    pid, name = int(first or other or 0), resumed or begins
     rest = line[head.end() :].rstrip("\n")
-    name = head[3] or head[4]
-    if head[3]:
+    if resumed:
         was, before = begun.pop(pid, ("", ""))
         if was != name:
             return
@@ -90,26 +94,21 @@ def _calls(line: str, begun: dict[int, tuple[str, str]]) -> Iterator[TracedCall]
 def arguments(text: str) -> list[str]:
     """The arguments of a call, split where commas are in no string, list or structure."""
     found, depth, start, at = [], 0, 0, 0
-    while at < len(text):
-        letter = text[at]
+    while sign := _SIGN.search(text, at):
+        at, letter = sign.end(), sign[0]
         if letter == '"':
-            string = _STRING.match(text, at)
+            string = _STRING.match(text, at - 1)
             at = string.end() if string else len(text)
-            continue
-        if text.startswith("/*", at):
-            end = text.find("*/", at)
-            at = end + 2 if end >= 0 else len(text)
-            continue
-        if letter == "<":
+        elif letter in ("/*", "<"):
             # strace -y: 3</a/file>.
-            end = text.find(">", at)
-            at = end + 1 if end >= 0 else len(text)
-            continue
-        depth += (letter in _OPEN) - (letter in _CLOSE)
-        if letter == "," and depth == 0:
-            found.append(text[start:at].strip())
-            start = at + 1
-        at += 1
+            close = "*/" if letter == "/*" else ">"
+            end = text.find(close, at - 1)
+            at = end + len(close) if end >= 0 else len(text)
+        elif letter != ",":
+            depth += 1 if letter in _OPEN else -1
+        elif depth == 0:
+            found.append(text[start : at - 1].strip())
+            start = at
     last = text[start:].strip()
     return [*found, last] if last else found
 
@@ -269,11 +268,13 @@ class Memory:
         self.regions = 0
         self._end = 0
 
-    def place(self, process: Process, start: int, length: int, name: str) -> str:
-        """A place in a region."""
+    def place(
+        self, process: Process, start: int, length: int, name: str, *, unmaps: bool = False
+    ) -> str:
+        """A place in a region. ``unmaps``: the region is gone if the place is all of it."""
         for first, end, number in reversed(process.regions):
             if first <= start and start + length <= end:
-                if name == "munmap" and first == start and start + length > end - _PAGE:
+                if unmaps and first == start and start + length > end - _PAGE:
                     process.regions.remove((first, end, number))
                 return f"r{number}:{start - first}"
         raise LeftOutError(f"{name} of memory that no replayed call maps")
@@ -315,8 +316,9 @@ class Memory:
         known = next(same, None)
         if known is None or not 0 < size <= _MAX_REGION:
             raise LeftOutError("mremap of memory that no replayed call maps")
+        result = value(call.result)
         process.regions.remove(known)
-        made = self._region(process, value(call.result), size)
+        made = self._region(process, result, size)
         return made, [f"r{known[2]}:0", f"v{old}", f"v{size}", "v1"]
 
     def brk(self, call: TracedCall, process: Process) -> str:

@@ -32,10 +32,10 @@ def normal(path: str) -> str:
 
 
 def _upwards(path: str) -> Iterator[str]:
-    """A path and the folders above it, but not the root."""
-    while (above := posixpath.dirname(path)) != path:
+    """An absolute path and the folders above it, but not the root."""
+    while len(path) > 1:
         yield path
-        path = above
+        path = path[: path.rfind("/")]
 
 
 @dataclass
@@ -81,28 +81,29 @@ class Tree:
     def resolve(self, path: str, *, last: bool = False) -> tuple[str, list[str]]:
         """Where an absolute path leads by the known links, the ``last`` part's too; and the folders
         that it leaves by ``..``. Raises LeftOutError for a path that is too long, or a circle."""
-        at, left, links = "/", list[str](), 0
+        at, left, links = "", list[str](), 0
         if len(path) > _MAX_NAME or path.count("/") > _MAX_PARTS:
             raise LeftOutError("a path that is too long")
         parts = path.split("/")[::-1]
         while parts:
             part = parts.pop()
             if part == "..":
-                left.append(at)
-                at = posixpath.dirname(at)
+                left.append(at or "/")
+                at = at[: at.rfind("/")]
             elif part not in ("", "."):
-                one = self._link(posixpath.join(at, part))
+                place = f"{at}/{part}"
+                one = self._link(place)
                 if one and (last or any(parts)):
                     links += 1
                     parts += one.target.split("/")[::-1]
-                    at = "/" if one.target.startswith("/") else at
+                    at = "" if one.target.startswith("/") else at
                     if links > _MAX_LINKS or len(parts) > _MAX_NAME:
                         raise LeftOutError("a path with too many links")
                 else:
-                    at = posixpath.join(at, part)
+                    at = place
                     if len(at) > _MAX_NAME:
                         raise LeftOutError("a path that is too long")
-        return at, left
+        return at or "/", left
 
     def _link(self, path: str) -> _File | None:
         one = self._files.get(path)

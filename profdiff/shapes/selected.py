@@ -34,6 +34,11 @@ def selected(section: Section, top: int | None, min_delta: int = 0) -> Section:
     return replace(section, tables=tables)
 
 
+def with_sum(table: Table) -> Table:
+    """A table with the sum of all its rows and of their differences, for conditions."""
+    return replace(table, sums=[_sum(table, table.all_rows, "all", differences=True)])
+
+
 def _limited(table: Table, rows: list[_Row], top: int | None, small: int) -> Table:
     """The table with the first of some rows, and a sum of its others."""
     shown = rows[: table.most if table.most is not None else top if table.limit else None]
@@ -42,7 +47,8 @@ def _limited(table: Table, rows: list[_Row], top: int | None, small: int) -> Tab
     if table.limit in ("rest", "sum") and hidden:
         seen = {id(row) for row in shown}
         others = [row for row in table.rows if id(row) not in seen]
-        sums = [_sum(table, others, f"{hidden:,} not shown"), *sums]
+        more = _sum(table, others, f"{hidden:,} not shown", differences=table.limit == "sum")
+        sums = [more, *sums]
     if small:
         have = "1 row has" if small == 1 else f"{small:,} rows have"
         what = " and ".join(table.measures)
@@ -70,8 +76,8 @@ def _is_small(table: Table, row: Sequence[Cell]) -> bool:
     )
 
 
-def _sum(table: Table, rows: Sequence[_Row], title: str) -> _Row:
-    """The counts of some rows; their first name says what they are."""
+def _sum(table: Table, rows: Sequence[_Row], title: str, *, differences: bool) -> _Row:
+    """The counts of some rows, and maybe the differences; their first name says what they are."""
     name = next(column for column in table.columns if column.kind == "name")
     total = {
         number: sum(cast("int", row[number]) for row in rows)
@@ -80,13 +86,14 @@ def _sum(table: Table, rows: Sequence[_Row], title: str) -> _Row:
     }
 
     def cell(number: int, column: Column) -> Cell:
-        if column.kind in ("delta", "bound") and table.limit == "sum":
+        if column.kind in ("delta", "bound") and differences:
             figure = column.of or column.name.rpartition("_")[0]
-            base, other = (
-                total[table.index(figure, kernel)] / (table.ops_of(kernel) or 1)
-                for kernel in (table.kernels[0], column.kernel)
-            )
-            return other - base
+            pair = (table.kernels[0], column.kernel)
+            base, other = (total[table.index(figure, kernel)] for kernel in pair)
+            if not table.ops:
+                return other - base
+            first, second = (table.ops_of(kernel) or 1 for kernel in pair)
+            return other / second - base / first
         return title if column is name else total.get(number, "")
 
     return [cell(number, column) for number, column in enumerate(table.columns)]

@@ -1,7 +1,7 @@
 """A table: what a topic gives to all forms. ``docs/report-data.md`` explains it for programs."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -180,18 +180,6 @@ def tabulate(
     )
     names = [column for column, _ in columns]
     return Table(columns=names, rows=shown, sums=below, hidden=unseen, **about)
-
-
-def with_sum(table: Table) -> Table:
-    """A table with the sum of all its rows, for conditions."""
-    words = {"name": "all", "word": ""}
-    sums: list[Cell] = [
-        words[column.kind]
-        if column.kind in words
-        else sum(cast("int", row[at]) for row in table.all_rows)
-        for at, column in enumerate(table.columns)
-    ]
-    return msgspec.structs.replace(table, sums=[sums])
 
 
 def of_row(name: str, kind: Kind, of: Callable[[Any], Cell], **more: Any) -> Cells:

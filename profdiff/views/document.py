@@ -310,7 +310,7 @@ def _functions(comparison: Comparison, beside: Comparison | None) -> list[Functi
     """All of a comparison; exact counts tell which may be one by two names."""
     found = functions(comparison, np.arange(len(comparison.functions)), beside)
     base, *others = comparison.labels
-    for kernel, label in enumerate(others if comparison.metric.exact else [], 1):
+    for kernel, label in enumerate(others, 1):
         for pair in other_names(comparison, kernel).items():
             for (row, other), there in zip((pair, pair[::-1]), (base, label), strict=True):
                 told = f"on {there} perhaps {comparison.functions[other].name}"

@@ -1,7 +1,7 @@
 // A row of the data that kernels access: its numbers, and what is behind them.
 
 import { data } from "../page/data.js";
-import { button, element, heading, visible } from "../page/elements.js";
+import { breakable, button, element, heading, visible } from "../page/elements.js";
 import { count, formatChange, percent, signed } from "../page/numbers.js";
 import { perOp, points } from "../profile/units.js";
 import { alone, state } from "../page/state.js";
@@ -80,7 +80,8 @@ export function accessLine(page, row, open, press, link) {
   const line = element("tr", "", open ? "open" : "");
   line.id = `access-row-${row.number}`;
   const name = heading("row", "", "name");
-  const named = button(row.name, "link", press);
+  const named = button("", "link", press);
+  named.append(...breakable(row.name));
   named.ariaExpanded = String(open);
   name.append(named, " ", element("small", row.store ? "store" : "load"));
   const where = element("td", "", "optional what");

@@ -2,7 +2,7 @@
 
 import { data, point } from "../page/data.js";
 import { unpacked } from "../page/packed.js";
-import { alone, metricNumber, state } from "../page/state.js";
+import { alone, distinct, metricNumber, state } from "../page/state.js";
 
 /** @import { AccessRows, PageAccesses } from "../page.d.ts" */
 
@@ -17,8 +17,9 @@ export const TABLES = /** @type {const} */ (["data", "stack", "unresolved"]);
 /** A function's part of a row. `id`: its number in the metric, -1 if that has not got it.
  * @typedef {{id: number, name: string, within: {id: number, name: string} | null,
  *   counts: Record<string, number>, span: Span | null}} Part */
-/** @typedef {{number: number, name: string, names: string[], store: boolean, group: number,
- *   counts: Record<string, number>, line: Record<string, number>,
+/** `key`: what addresses call it.
+ * @typedef {{number: number, key: string, name: string, names: string[], store: boolean,
+ *   group: number, counts: Record<string, number>, line: Record<string, number>,
  *   offset: Record<string, number>, span: Span | null, causes: Cause[], parts: Part[],
  *   more: number}} AccessRow */
 
@@ -33,10 +34,6 @@ export function heldAccesses() {
 }
 
 export const accessesOf = () => (taken ??= unpacked("held-accesses"));
-
-/** What addresses call a row. @param {AccessRow} row */
-export const accessKey = ({ group, name, store }) =>
-  `${name}:${store ? "store" : "load"}${group ? `:${group}` : ""}`;
 
 /** What a row is. */
 export const grouping = () => /** @type {"field" | "type" | "line"} */ (state.group);
@@ -71,6 +68,11 @@ export function accessRows(page) {
   const { functions } = data.metrics[metricNumber()];
   const named = (/** @type {number} */ id) =>
     id >= 0 ? { id, name: functions[id].name } : { id: -1, name: page.others[-2 - id] };
+  const keys = distinct(rows.name.map((name, row) => {
+    const group = rows.group[row];
+    const does = rows.store[row] === 1 ? "store" : "load";
+    return `${page.strings[name]}:${does}${group ? `:${group}` : ""}`;
+  }));
   let start = 0;
   return rows.name.map((name, row) => {
     const first = start;
@@ -78,6 +80,7 @@ export function accessRows(page) {
     const numbers = Array.from({ length: rows.parts[row] }, (_, n) => first + n);
     return {
       number: row,
+      key: keys[row],
       name: page.strings[name],
       names: rows.names[row].map((one) => page.strings[one]),
       store: rows.store[row] === 1,

@@ -11,7 +11,8 @@ import { atlas } from "./atlas_data.js";
 import { sparkline } from "./line_chart.js";
 
 /** @import { AtlasCell, AtlasPoint, AtlasSeries, AtlasStep } from "../page.d.ts" */
-/** @typedef {{ cell: AtlasCell, step: AtlasStep }} Made */
+/** ``releases``: how many the series has.
+ * @typedef {{ cell: AtlasCell, step: AtlasStep, releases: number }} Made */
 
 /** More columns of values are no table: the first and the last ones, and each cell's page. */
 const MOST_COLUMNS = 12;
@@ -79,7 +80,7 @@ function releaseParts({ releases, cells }, number, at) {
   if (!sentence) return [];
   const title = `release-${number}-${at}`;
   const made = cells.flatMap((cell) => cell.points.flatMap(({ release, step }) =>
-    (release === at && step ? [{ cell, step }] : [])));
+    (release === at && step ? [{ cell, step, releases: releases.length }] : [])));
   const relevant = made.filter(({ step }) => step.relevant);
   const smaller = made.filter(({ step }) =>
     !step.relevant && step.delta && ["exact", "changed"].includes(step.verdict));
@@ -117,9 +118,9 @@ function stepsTable(title, made) {
   return linesTable(title, [
     ["cell", "what"], ["line", ""], ["before", "number"], ["after", "number"], ["change", "change"],
     ["functions that make most of it", "wrap"], ["events and items", "wrap"], ["commit", "wrap"],
-  ], made.sort(byWay).map(({ cell, step }) => ({
+  ], made.sort(byWay).map(({ cell, step, releases }) => ({
     cells: [
-      cellName(cell), tableCell("", ...cellSparkline(cell)),
+      cellName(cell), tableCell("", ...cellSparkline(cell, releases)),
       endCell(step.before), endCell(step.after), stepCell(step),
       functionsCell(step), eventsCell(step), commitCell(step),
     ],
@@ -127,10 +128,10 @@ function stepsTable(title, made) {
   })), searched);
 }
 
-/** A cell's line over the releases that have a place on it. @param {AtlasCell} cell */
-function cellSparkline({ points }) {
-  const last = points.reduce((most, { release }) => Math.max(most, release), -1);
-  const values = Array.from({ length: last + 1 }, () => /** @type {number | null} */ (null));
+/** A cell's line, as long as every other one of the series.
+ * @param {AtlasCell} cell @param {number} releases */
+function cellSparkline({ points }, releases) {
+  const values = Array.from({ length: releases }, () => /** @type {number | null} */ (null));
   for (const { release, value } of points) values[release] = value;
   return sparkline(values);
 }
@@ -162,7 +163,7 @@ function cellsParts({ releases, cells }, number) {
     return {
       cells: [
         cellName(cell),
-        tableCell("", ...cellSparkline(cell)),
+        tableCell("", ...cellSparkline(cell, releases.length)),
         tableCell("change", overall(cell.points)),
         ...columns.map((at) => pointCell(points.get(at))),
       ],

@@ -32,9 +32,9 @@ export function element(tag, text = "", className = "") {
   return made;
 }
 
-/** A name that may be broken behind its underscores. @param {string} name
+/** A name that may be broken behind its underscores and dots. @param {string} name
  * @returns {(string | HTMLElement)[]} */
-export const breakable = (name) => visible(name).split(/(?<=_)(?=[^_])/).flatMap((part, n) =>
+export const breakable = (name) => visible(name).split(/(?<=[_.])(?=[^_.])/).flatMap((part, n) =>
   (n ? [document.createElement("wbr"), part] : [part]));
 
 /** @param {string} text @param {string} className @param {() => void} press */

@@ -15,7 +15,7 @@ export const WIDTHS = {
 /** @type {Titles} */
 export const COLOURS = { self: "self delta", total: "total delta", none: "kernel / user" };
 const SHAPES = { icicle: "icicle", flame: "flame" };
-/** Below which part of each kernel's count a function or a frame is hidden, in percent. */
+/** A function or frame below this percentage of both kernels' counts is hidden. */
 const LEAST = ["", "0.1", "0.5", "1", "5"];
 const WAYS = { "": "more and less", more: "only more", less: "only less" };
 
@@ -48,6 +48,17 @@ export const metricNumber = () => metricKeys().indexOf(state.metric);
 /** Several names in one: `;` stands between them. @param {string[]} names */
 export const joined = (names) =>
   names.map((name) => name.replace(/[%;]/g, encodeURIComponent)).join(";");
+
+/** What addresses call things by their names: of namesakes, those that follow the first with their
+ * number. @param {string[]} names */
+export function distinct(names) {
+  const seen = new Set();
+  return names.map((name, n) => {
+    const key = seen.has(name) ? `${name}@${n}` : name;
+    seen.add(name);
+    return key;
+  });
+}
 
 /** The names that are in one. @param {string} text */
 export const parted = (text) => (text ? text.split(";").map((name) =>

@@ -1,7 +1,7 @@
 // Bars of deltas in the function table: one scale for all functions of the metric, whatever is
 // searched for. Nothing is at the same place in every row, with less on its left.
 
-import { metric } from "./chosen.js";
+import { metric, pair } from "./chosen.js";
 import { element } from "../page/elements.js";
 import { signed } from "../page/numbers.js";
 import { difference, formatDelta } from "./units.js";
@@ -40,7 +40,8 @@ export function barCell(row) {
   const percent = 100 / (reach.less + reach.more || 1);
   const cell = element("td", "", "bar");
   const track = element("span", "", "track");
-  const filled = element("i", "", delta > 0 ? "more" : "less");
+  const tint = !pair.isSure(...sides(row.self)) ? "unsure" : delta > 0 ? "more" : "less";
+  const filled = element("i", "", tint);
   track.style.setProperty("--nothing", `${reach.less * percent}%`);
   filled.style.left = `${(reach.less + Math.min(0, delta)) * percent}%`;
   filled.style.width = `${Math.abs(delta) * percent}%`;

@@ -31,10 +31,12 @@ export let ids;
 let trunk;
 
 /** What is made of the stacks of a metric, once.
- * @typedef {{tree: Tree, names: string[], functionKeys: string[], ranks: Int32Array,
- *   hasCalls: boolean, ids: Map<object, number>, trunk: number[]}} Made */
+ * @typedef {{tree: Tree, names: string[], ranks: Int32Array, hasCalls: boolean,
+ *   ids: Map<object, number>, trunk: number[]}} Made */
 /** @type {WeakMap<Metric, Made>} */
 const known = new WeakMap();
+/** The keys of a metric's functions, before any transform. @type {WeakMap<Metric, string[]>} */
+const knownKeys = new WeakMap();
 /** The last transform, by what it is of. @type {{of: Metric | null, by: string, metric: Metric,
  *   stacks: Stacks} | null} */
 let last = null;
@@ -44,7 +46,8 @@ export function choose() {
   const whole = data.metrics[metricNumber()];
   metric = whole;
   let stacks = data.stacks[whole.stacks];
-  functionKeys = known.get(whole)?.functionKeys ?? keysOf(stacks);
+  functionKeys = knownKeys.get(whole) ?? keysOf(stacks);
+  knownKeys.set(whole, functionKeys);
   const focus = idOf(state.focus);
   const hidden = hiddenIds();
   if (focus >= 0 || hidden.length) {
@@ -63,15 +66,14 @@ export function choose() {
 /** What addresses call each function: its name, and what tells it from its namesakes.
  * @param {Stacks} stacks */
 function keysOf({ unnamed }) {
-  const named = [
-    ...metric.functions,
-    ...unnamed.map(({ reason, side }) =>
-      ({ name: `[unresolved: ${reason}]`, object: side, file: "" })),
-  ];
+  const count = metric.functions.length + unnamed.length;
+  const short = Array.from({ length: count }, (_, id) => frameName(id));
+  const long = short.map((name, id) => {
+    const row = metric.functions[id];
+    return `${name}@${row ? row.file || row.object : frameSide(id)}`;
+  });
   const several = (/** @type {string[]} */ of) =>
     of.reduce((all, one) => all.set(one, (all.get(one) ?? 0) + 1), new Map());
-  const short = named.map(({ name }) => name);
-  const long = named.map(({ name, object, file }) => `${name}@${file || object}`);
   const [shorts, longs] = [several(short), several(long)];
   return short.map((one, id) => {
     if (shorts.get(one) === 1) return one;
@@ -98,7 +100,7 @@ export const hiddenIds = () => parted(state.hide).map(idOf).filter((id) => id >=
 export const pathOf = (node) =>
   joined(tree.path(node).map((one) => functionKeys[tree.function[one]]));
 
-/** Whether less than the reader wants to see ran on either kernel. @param {number} left
+/** Whether both kernels ran less of something than the reader wants to see. @param {number} left
  * @param {number} right */
 export function isBelow(left, right) {
   const least = Number(state.threshold) / 100;
@@ -125,7 +127,6 @@ function make(stacks) {
     tree: made,
     trunk: made.trunk(counted),
     names: raw.map(visible),
-    functionKeys,
     ranks: found,
     hasCalls: metric.calls !== null || stacks.parent.some(called),
     ids: new Map(metric.functions.map((row, id) => [row, id])),
@@ -140,7 +141,33 @@ export const whole = (label) => metric.totals[label] || 1;
 export function pairOf(over, left, right) {
   const share = state.unit === "share";
   const [of, against] = share ? [whole(state.left), whole(state.right)] : [1, 1];
-  return new Pair(over, left, right, { left: 1 / of, right: 1 / against });
+  const [one, other] = sides(sampleCounts());
+  return new Pair(
+    over, left, right, { left: 1 / of, right: 1 / against }, { left: one, right: other });
+}
+
+/** @type {WeakMap<Metric, Record<string, number>>} */
+const knownSamples = new WeakMap();
+
+/** What one sample of each kernel counts on average; 0 where counts are exact. A transform moves
+ * counts, and changes nothing of that. */
+function sampleCounts() {
+  const whole = data.metrics[metricNumber()];
+  let found = knownSamples.get(whole);
+  if (!found) {
+    found = {};
+    for (const label of data.kernels.map((kernel) => kernel.label)) {
+      let [counts, samples] = [0, 0];
+      for (const row of whole.functions) {
+        if (!row.samples) continue;
+        counts += Math.abs(row.self[label]);
+        samples += row.samples[label];
+      }
+      found[label] = samples ? counts / samples : 0;
+    }
+    knownSamples.set(whole, found);
+  }
+  return found;
 }
 
 /** What draws at once, or when the reader pauses where that takes its time.

@@ -4,7 +4,7 @@ import { callsOf, ids, metric } from "./chosen.js";
 import { data } from "../page/data.js";
 import { fixed, formatChange, percent, short } from "../page/numbers.js";
 import { difference, formatCount, formatDifference } from "./units.js";
-import { alone, sides, state } from "../page/state.js";
+import { alone, metricNumber, sides, state } from "../page/state.js";
 
 /** @import { Calls } from "./chosen.js" */
 /** @import { Function as FunctionRow } from "../page.d.ts" */
@@ -87,8 +87,10 @@ const samples = {
   },
 };
 
-/** Cycles per instruction on both sides, where both were sampled together. @returns {Column[]} */
+/** Cycles per instruction on both sides, where both were sampled together; none after a transform,
+ * which only the cycles went through. @returns {Column[]} */
 function perInstruction() {
+  if (metric !== data.metrics[metricNumber()]) return [];
   const other = data.metrics.find((one) => !one.exact && one.metric === "instructions");
   if (metric.metric !== "cycles" || metric.exact || !other) return [];
   const named = (/** @type {Row} */ row) =>

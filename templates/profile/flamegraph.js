@@ -170,7 +170,7 @@ export class Flamegraph {
       const [id] = nodes.map((node) => pair.tree.function[node]);
       return mix(user ? userGround : ground, less, 0.25 + (id % 5) * 0.05);
     }
-    const delta = pair.delta(colour, nodes);
+    const delta = pair.isSure(...pair.both(colour, nodes)) ? pair.delta(colour, nodes) : 0;
     // Its root, so that the middle of the scale can be told from nothing.
     const part = most ? Math.sqrt(Math.min(1, Math.abs(delta) / most)) : 0;
     return mix(ground, delta > 0 ? more : less, part);

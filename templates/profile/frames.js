@@ -1,5 +1,7 @@
 // Where the frames of a tree lie: rows of those that are wide enough to be seen.
 
+import { isBelow } from "./chosen.js";
+
 /** @import { Kind, Pair } from "./tree.js" */
 
 export const MOST_ROWS = 400;
@@ -11,8 +13,7 @@ export const NARROWEST = 0.5;
  * row, outermost first; the last of them stands for all.
  * @typedef {{pair: Pair, zoom: number, widths: Float64Array, scale: number, label: string,
  *   colour: Kind | "none", most: number, matches: Uint8Array | null, flame: boolean,
- *   selected: number, folded: number[],
- *   isBelow: (left: number, right: number) => boolean}} Scene */
+ *   selected: number, folded: number[]}} Scene */
 /** Of a frame, or where `node` is -1, of those that are too narrow to be seen.
  * @typedef {{from: number, to: number, node: number}} Box */
 
@@ -46,7 +47,7 @@ export class Frames {
 
   /** @param {number} pixels for one count */
   layout(pixels) {
-    const { isBelow, pair, zoom, widths } = this.scene;
+    const { pair, zoom, widths } = this.scene;
     const [first] = this.scene.folded;
     const todo = [{ node: zoom, depth: this.zoomed, from: 0 }];
     for (let next = todo.pop(); next; next = todo.pop()) {
@@ -64,8 +65,7 @@ export class Frames {
       let narrow = x;
       for (const child of this.below(node)) {
         const to = x + widths[child] * pixels;
-        const [left, right] = pair.both("total", child);
-        if (to - x >= NARROWEST && !isBelow(left, right)) {
+        if (to - x >= NARROWEST && !isBelow(...pair.both("total", child))) {
           if (x - narrow >= NARROWEST) this.place(depth, narrow, x, -1);
           todo.push({ node: child === first ? this.fold : child, depth, from: x });
           narrow = to;

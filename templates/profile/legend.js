@@ -1,6 +1,6 @@
 // Words about the flamegraph: captions, rule, colours, and what the search found.
 
-import { hasCalls, pair, zoomed } from "./chosen.js";
+import { hasCalls, metric, pair, zoomed } from "./chosen.js";
 import { kernelTitle, point } from "../page/data.js";
 import { at } from "../page/elements.js";
 import { count, formatChange, percent } from "../page/numbers.js";
@@ -58,6 +58,7 @@ export function drawLegend(canvases) {
     at("most").textContent = `more +${scaled}`;
   }
   at("legend-change").hidden = alone();
+  at("legend-chance").hidden = alone() || metric.exact || colour === "none";
   at("matched").textContent = searchResult();
   at("width-label").hidden = state.view !== "difference";
   at("missing").hidden = hasCalls;

@@ -1,6 +1,8 @@
 // Transforms of the stacks, as if the kernels had been counted so: one function and what it calls
 // alone, and functions whose counts are their callers'.
 
+import { Tree } from "./tree.js";
+
 /** @import { Metric, Stacks } from "../page.d.ts" */
 
 /** Outside of what is shown, and directly at the root. */
@@ -54,21 +56,16 @@ function movedSums({ parent, place }, of, counts = () => true) {
   return sums;
 }
 
-/** Self and total counts of each function; nested calls count once.
- * @param {Frames} made @param {number[]} counts @param {number} size how many functions */
-function countsOfFunctions({ parent, function: ids }, counts, size) {
+/** Self and total counts of each function, nested calls once, and the sum of all.
+ * @param {Tree} tree @param {number[]} counts @param {number} size how many functions */
+function countsOfFunctions(tree, counts, size) {
   const self = new Float64Array(size), total = new Float64Array(size);
-  const below = Float64Array.from(counts);
-  for (let node = parent.length - 1; node >= 0; node--) {
-    if (parent[node] >= 0) below[parent[node]] += below[node];
-  }
-  for (const [node, id] of ids.entries()) {
+  const totals = tree.totals(counts);
+  for (const [node, id] of tree.function.entries()) {
     self[id] += counts[node];
-    let above = parent[node];
-    while (above >= 0 && ids[above] !== id) above = parent[above];
-    if (above < 0) total[id] += below[node];
+    if (!tree.nested(node)) total[id] += totals[node];
   }
-  return { self, total };
+  return { self, total, all: totals[tree.size] };
 }
 
 /** @template T @param {Record<string, T>} of
@@ -84,7 +81,9 @@ export function transform(metric, stacks, focus, hidden) {
   const made = movedFrames(stacks, focus, hidden);
   const size = metric.functions.length + stacks.unnamed.length;
   const counts = byLabel(metric.counts, (column) => movedSums(made, column));
-  const summed = byLabel(counts, (column) => countsOfFunctions(made, column, size));
+  // Nobody sees this tree: its order does not matter.
+  const tree = new Tree(made.parent, made.function, new Int32Array(size), () => false);
+  const summed = byLabel(counts, (column) => countsOfFunctions(tree, column, size));
   const of = (/** @type {"self" | "total"} */ kind, /** @type {number} */ id) =>
     byLabel(summed, (one) => one[kind][id]);
   // How often a hidden function was called is nothing of its caller's.
@@ -96,8 +95,7 @@ export function transform(metric, stacks, focus, hidden) {
       ...metric,
       counts,
       calls,
-      totals: byLabel(counts, (column) =>
-        column.reduce((/** @type {number} */ all, /** @type {number} */ one) => all + one, 0)),
+      totals: byLabel(summed, ({ all }) => all),
       functions: metric.functions.map((row, id) =>
         ({ ...row, self: of("self", id), total: of("total", id), samples: null, marks: {} })),
       unresolved: stacks.unnamed.map(({ reason, side }, n) =>

@@ -86,10 +86,12 @@ export class Tree {
  */
 export class Pair {
   /** @param {Tree} tree @param {ArrayLike<number>} left @param {ArrayLike<number>} right
-   * @param {Record<Hand, number>} unit one count of each side in the chosen unit */
-  constructor(tree, left, right, unit) {
+   * @param {Record<Hand, number>} unit one count of each side in the chosen unit
+   * @param {Record<Hand, number>} sample what one sample of each side counts; 0 of exact counts */
+  constructor(tree, left, right, unit, sample) {
     this.tree = tree;
     this.unit = unit;
+    this.sample = sample;
     this.self = { left, right };
     this.total = { left: tree.totals(left), right: tree.totals(right) };
     /** @type {Map<string, Float64Array>} */
@@ -114,6 +116,16 @@ export class Pair {
   delta(kind, nodes) {
     const [left, right] = this.both(kind, nodes);
     return right * this.unit.right - left * this.unit.left;
+  }
+
+  /** Whether two counts differ by more than chance makes of samples: three standard errors, as in
+   * the marks of functions. Exact counts always do. @param {number} left @param {number} right */
+  isSure(left, right) {
+    const { sample, unit } = this;
+    const square = (/** @type {number} */ value, /** @type {Hand} */ side) =>
+      unit[side] ** 2 * sample[side] * Math.max(Math.abs(value), sample[side]);
+    const delta = right * unit.right - left * unit.left;
+    return delta ** 2 >= 9 * (square(left, "left") + square(right, "right"));
   }
 
   /** Widths by one of the rules. @param {string} rule `left`, `right`, `larger` or `delta` */

@@ -2,13 +2,13 @@
 
 import { cellCount, count, fine, fixed, percent, signed } from "../page/numbers.js";
 import { data } from "../page/data.js";
-import { state } from "../page/state.js";
+import { metricNumber, state } from "../page/state.js";
 import { metric, whole } from "./chosen.js";
 
 /** @param {number} value */
 export const perOp = (value) => fixed(value / (data.workload.ops ?? 1), 2);
 
-/** Without a fraction that is none. @param {number} value */
+/** As tables have it: whole from 1,000 on, and where it is whole. @param {number} value */
 const shortPerOp = (value) => cellCount(value / (data.workload.ops ?? 1));
 
 /** @param {number} value @param {string} label */
@@ -58,6 +58,7 @@ export const fineDifference = (left, right) =>
 /** What the numbers are, in words. */
 export function unitTitle() {
   const title = metric.unit === metric.metric ? metric.metric : `${metric.metric} (${metric.unit})`;
-  if (state.unit === "share") return `share of each kernel's ${title}`;
+  const shown = metric === data.metrics[metricNumber()] ? "" : " that are shown";
+  if (state.unit === "share") return `share of each kernel's ${title}${shown}`;
   return state.unit === "per-op" ? `${title} per op (${count(data.workload.ops ?? 0)} ops)` : title;
 }

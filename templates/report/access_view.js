@@ -2,9 +2,7 @@
 // what is not known. From a row to the functions, and from an instruction to its row.
 
 import { accessDetails, accessLine, signSentences } from "../accesses/access_cells.js";
-import {
-  accessesOf, accessKey, accessRows, grouping, heldAccesses, TABLES,
-} from "../accesses/accesses.js";
+import { accessesOf, accessRows, grouping, heldAccesses, TABLES } from "../accesses/accesses.js";
 import { data, ownPoint, point } from "../page/data.js";
 import { at, button, clipped, element, fill, heading, scrollByKeys } from "../page/elements.js";
 import { count, percent } from "../page/numbers.js";
@@ -105,13 +103,13 @@ function drawAccessTable(page, name, rows, every) {
   if (state.group === "line") titles.data = "line of 64 bytes";
   drawAccessHead(table, titles[name]);
   // The open one is shown, wherever it is.
-  const open = rows.findIndex((row) => accessKey(row) === state.access);
+  const open = rows.findIndex(({ key }) => key === state.access);
   const end = Math.max(most.get(name) ?? 0, open + 1);
   const shown = rows.slice(0, end);
   const columns = accessColumns().length + 1;
-  table.tBodies[0].replaceChildren(...shown.flatMap((row) => {
-    const isOpen = accessKey(row) === state.access;
-    const press = () => openAccess(isOpen ? "" : accessKey(row));
+  table.tBodies[0].replaceChildren(...shown.flatMap((row, place) => {
+    const isOpen = place === open;
+    const press = () => openAccess(isOpen ? "" : row.key);
     const line = accessLine(page, row, isOpen, press, accessLink);
     return isOpen ? [line, accessDetails(page, row, columns, accessLink)] : [line];
   }));
@@ -181,9 +179,7 @@ function openAccess(key) {
 /** Show the row of a field, and go there. @param {number} row */
 export async function showAccess(row) {
   Object.assign(state, { group: "field", access: "", find: "", does: "" });
-  const page = await accessesOf();
-  const found = accessRows(page).find(({ number }) => number === row);
-  if (found) state.access = accessKey(found);
+  state.access = accessRows(await accessesOf())[row]?.key ?? "";
   writeAddress(true);
   at("group", HTMLSelectElement).value = state.group;
   at("does", HTMLSelectElement).value = state.does;

@@ -9,9 +9,11 @@ import { alone, state } from "../page/state.js";
 
 /** @import { Tree } from "../profile/tree.js" */
 
-/** So many callees of a frame are shown first, and so many rows open by themselves. */
+/** So many callees of a frame are shown first, those that hold this part of what it holds, and so
+ * many rows open by themselves. */
 const FIRST_CALLEES = 10;
-const OPEN_ROWS = 14;
+const LEAST_PART = 0.02;
+const OPEN_ROWS = 24;
 /** A branch that holds this part of what is above it opens by itself. */
 const MAIN_PART = 0.5;
 
@@ -28,14 +30,19 @@ const weightOf = (node) => {
   return alone() ? left : Math.abs(pair.delta("total", node)) || Math.min(left, right) * 1e-9;
 };
 
-/** Callees that are to be seen, the largest change first. @param {number} node */
-function callees(node) {
-  const found = [...tree.below(node)].filter((one) => {
-    const [left, right] = pair.both("total", one);
-    return (left || right) && !isBelow(left, right);
-  });
-  return found.sort((a, b) => weightOf(b) - weightOf(a));
+/** Whether a frame is to be seen. @param {number} node */
+function isSeen(node) {
+  const [left, right] = pair.both("total", node);
+  return Boolean(left || right) && !isBelow(left, right);
 }
+
+/** Callees that are to be seen, the largest change first. @param {number} node */
+const callees = (node) =>
+  [...tree.below(node)].filter(isSeen).sort((a, b) => weightOf(b) - weightOf(a));
+
+/** Those of them that are shown first. @param {number} node @param {number[]} found */
+const firstCallees = (node, found) => found.slice(0, FIRST_CALLEES).filter((one, n) =>
+  n === 0 || weightOf(one) >= LEAST_PART * weightOf(node));
 
 /** Open the way to what changed most. @param {number} top */
 function openMainWay(top) {
@@ -45,24 +52,24 @@ function openMainWay(top) {
   for (let node = top; rows < OPEN_ROWS; ) {
     const below = callees(node);
     if (!below.length || (node !== top && weightOf(below[0]) < MAIN_PART * weightOf(node))) break;
-    rows += Math.min(below.length, FIRST_CALLEES);
+    rows += firstCallees(node, below).length;
     if (node !== top) openNodes.add(node);
     node = below[0];
   }
 }
 
-/** @param {number} node @param {number} level */
-function callRow(node, level) {
-  const isTop = node === topOfTable();
+/** @param {number} node @param {number} level @param {boolean} opens whether its callees can be
+ * closed and opened */
+function callRow(node, level, opens) {
   const id = tree.function[node];
   const [left, right] = pair.both("total", node);
-  const tint = left === right ? "" : pair.delta("total", node) > 0 ? "more" : "less";
+  const sure = left !== right && pair.isSure(left, right);
+  const tint = !sure ? "" : pair.delta("total", node) > 0 ? "more" : "less";
   const line = element("tr");
   line.ariaLevel = String(level);
   const name = element("td", "", "name");
   name.style.setProperty("--level", String(Math.min(level - 1, 24)));
-  const hasMore = !isTop && callees(node).length > 0;
-  if (hasMore) {
+  if (opens) {
     line.ariaExpanded = String(openNodes.has(node));
     const turn = button(openNodes.has(node) ? "▾" : "▸", "turn", () => {
       if (!openNodes.delete(node)) openNodes.add(node);
@@ -96,16 +103,19 @@ function callRow(node, level) {
  * @returns {HTMLElement[]} */
 function rowsBelow(node, level) {
   const found = callees(node);
-  const shown = wholeNodes.has(node) ? found : found.slice(0, FIRST_CALLEES);
+  const shown = wholeNodes.has(node) ? found : firstCallees(node, found);
   const rows = shown.flatMap((one) =>
-    [callRow(one, level), ...(openNodes.has(one) ? rowsBelow(one, level + 1) : [])]);
+    [
+      callRow(one, level, tree.below(one).some(isSeen)),
+      ...(openNodes.has(one) ? rowsBelow(one, level + 1) : []),
+    ]);
   if (shown.length < found.length) {
     const line = element("tr");
     line.ariaLevel = String(level);
     const cell = element("td", "", "name");
     cell.colSpan = alone() ? 2 : 6;
     cell.style.setProperty("--level", String(Math.min(level - 1, 24)));
-    cell.append(button(`Show ${count(found.length - shown.length)} more`, "", () => {
+    cell.append(button(`Show ${count(found.length - shown.length)} more`, "link", () => {
       wholeNodes.add(node);
       drawCallRows();
     }));
@@ -125,11 +135,13 @@ function drawCallRows() {
   const table = at("call-tree", HTMLTableElement);
   const top = topOfTable();
   table.tBodies[0].replaceChildren(
-    ...(top === tree.size ? [] : [callRow(top, 1)]), ...rowsBelow(top, top === tree.size ? 1 : 2));
+    ...(top === tree.size ? [] : [callRow(top, 1, false)]),
+    ...rowsBelow(top, top === tree.size ? 1 : 2),
+  );
 }
 
 export function drawCallTree() {
-  const key = `${state.zoom} ${state.left} ${state.right} ${state.threshold} ${topOfTable()}`;
+  const key = `${state.left} ${state.right} ${state.threshold} ${topOfTable()}`;
   if (drawnTree.tree !== tree || drawnTree.key !== key) openMainWay(topOfTable());
   Object.assign(drawnTree, { tree, key });
   const table = at("call-tree", HTMLTableElement);

@@ -2,16 +2,17 @@
 
 import { at, button } from "../page/elements.js";
 
-/** Sections without a heading of their own in sight. */
-const NAMED = new Map([["graphs-title", "Flamegraph"], ["sandwich-name", ""]]);
+/** Headings that are out of sight, or no name of a section: what stands for them, "" for none. */
+const NAMED = new Map([
+  ["graphs-title", "Flamegraph"], ["sandwich-name", ""], ["part-heading", ""],
+]);
 
 /** Name every section that is shown; a click goes there. */
 export function drawContents() {
-  const heads = [...document.querySelectorAll("main h2")].filter((head) =>
-    head instanceof HTMLElement && !head.closest("[hidden]"));
-  at("contents").replaceChildren(...heads.flatMap((head) => {
+  const heads = document.querySelectorAll("main h2");
+  at("contents").replaceChildren(...[...heads].flatMap((head) => {
     const title = NAMED.get(head.id) ?? head.textContent ?? "";
-    if (!title || !(head instanceof HTMLElement)) return [];
+    if (!title || !(head instanceof HTMLElement) || head.closest("[hidden]")) return [];
     return [button(title, "link", () => {
       const details = head.closest("details");
       if (details) details.open = true;

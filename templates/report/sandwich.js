@@ -1,8 +1,8 @@
 // One function: who calls it (above) and what it calls (below), both sides against each other.
 
 import {
-  callsOf, formatCalls, frameName, idOf, isBelow, keyOf, knownCalls, metric, pair, pairOf,
-  ranks, tree, unhurried,
+  callsOf, formatCalls, frameName, idOf, keyOf, knownCalls, metric, pair, pairOf, ranks, tree,
+  unhurried,
 } from "../profile/chosen.js";
 import { codeSentences, drawClasses } from "../profile/classes.js";
 import { drawCode, startCode } from "../code/code_view.js";
@@ -147,7 +147,7 @@ function drawHalf({ kind, graph }, id) {
   const most = pair.largest("total");
   const frames = graph.layout({
     pair: found, zoom: 0, widths, scale: widths[0], label: name, selected: -1, matches: null,
-    folded: [], isBelow, colour: alone() ? "none" : "total", most, flame: callers,
+    folded: [], colour: alone() ? "none" : "total", most, flame: callers,
   });
   graph.paint(frames, frames.rows.length);
   graph.canvas.setAttribute("aria-label", `${kind}s of ${visible(name).slice(0, 200)}`);

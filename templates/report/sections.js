@@ -82,10 +82,9 @@ function shownColumn(table, { name, title, kernel, of, shows }, n, what) {
   const low = cellOf(table, `${prefix}low`, kernel), high = cellOf(table, `${prefix}high`, kernel);
   const verdict = cellOf(table, "verdict", kernel), only = cellOf(table, "only", kernel);
   const told = what === "about" ? table.grouped ? `${of} delta` : "delta" : what;
-  const named = ["count", "number", "share", "word"].includes(what) ? title || name : told;
-  const head = what === "name" || (near && what === "word") ? title || name
-    : !near ? `${named} ${label}`.trim()
-      : what === "count" ? label : what === "number" ? named : told;
+  const named = ["count", "name", "number", "share", "word"].includes(what) ? title || name : told;
+  const head = near && what === "count" ? label
+    : near || what === "name" ? named : `${named} ${label}`.trim();
   /** @param {Row} row */
   const draw = (row) => {
     const value = row[n];
@@ -201,9 +200,8 @@ function isUnchanged({ tables }) {
   return cells.length > 0 && !cells.some(Boolean);
 }
 
-/** Where nothing changed, a line that opens. @param {Section} section */
-function drawSection(section) {
-  const { name, title, sentences, tables, notes } = section;
+/** @param {Section} section @param {boolean} folds a line that opens */
+function drawSection({ name, title, sentences, tables, notes }, folds) {
   const made = element("section");
   made.id = name;
   const head = element("h2", title);
@@ -212,20 +210,24 @@ function drawSection(section) {
   const told = (sentences ?? []).map((sentence) => element("p", sentence));
   const parts = (tables ?? []).flatMap((table) => titledShape(table, head.id));
   if (notes?.length) parts.push(noteList(notes));
-  if (!isUnchanged(section)) {
+  if (!folds) {
     made.append(head, ...told, ...parts);
     return made;
   }
   const details = element("details"), summary = element("summary");
-  summary.append(head, " ", element("span", (sentences ?? []).join(" ") || "nothing changed"));
+  const said = (sentences ?? []).join(" ") || "nothing changed for certain";
+  summary.append(head, " ", element("span", said));
   details.append(summary, ...parts);
   made.append(details);
   return made;
 }
 
-/** What changed first. @param {Section[]} sections */
+/** What changed first; behind it, folded, what did not. @param {Section[]} sections */
 export function drawSections(sections) {
-  const [changed, same] = [false, true].map((wanted) =>
-    sections.filter((section) => isUnchanged(section) === wanted));
-  at("sections").replaceChildren(...[...changed, ...same].map(drawSection));
+  const same = sections.filter(isUnchanged);
+  const changed = sections.filter((section) => !same.includes(section));
+  at("sections").replaceChildren(
+    ...changed.map((section) => drawSection(section, false)),
+    ...same.map((section) => drawSection(section, true)),
+  );
 }

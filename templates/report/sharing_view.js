@@ -3,7 +3,7 @@
 import { data, ownPoint, point } from "../page/data.js";
 import { at, button, clipped, element, fill, heading, scrollByKeys } from "../page/elements.js";
 import { count } from "../page/numbers.js";
-import { FIRST_LINE, metricNumber, state, writeAddress } from "../page/state.js";
+import { distinct, FIRST_LINE, metricNumber, state, writeAddress } from "../page/state.js";
 import { onOtherRoom } from "../sharing/line_drawing.js";
 import { heldLocks } from "../sharing/held_locks.js";
 import { heldSharing, sharingOf } from "../sharing/shared.js";
@@ -57,12 +57,12 @@ function sharingFoot(page) {
 function drawUnpackedSharing(page) {
   sharingHead(page);
   const table = at("sharing-rows", HTMLTableElement);
-  const open = state.line === FIRST_LINE
-    ? 0 : page.rows.findIndex(({ name }) => name === state.line);
+  const keys = distinct(page.rows.map(({ name }) => name));
+  const open = state.line === FIRST_LINE ? 0 : keys.indexOf(state.line);
   const shown = allRows ? page.rows : page.rows.slice(0, Math.max(FIRST_SHARED, open + 1));
   const columns = sharedColumns(page).length + 4;
   table.tBodies[0].replaceChildren(...shown.flatMap((row, number) => {
-    const press = () => openLine(number === open ? "" : row.name);
+    const press = () => openLine(number === open ? "" : keys[number]);
     const line = sharedLine(page, row, number, number === open, press, sharedLink);
     return number === open ? [line, sharedDetails(page, row, columns, sharedLink)] : [line];
   }));

@@ -1,7 +1,7 @@
 // The function table: sorted, filtered, the accessible form of the graphs.
 
 import { barCell, barHeading, scaleBars } from "../profile/bars.js";
-import { ids, isBelow, metric } from "../profile/chosen.js";
+import { ids, isBelow, metric, pair } from "../profile/chosen.js";
 import { columns, selfDelta } from "../profile/columns.js";
 import { data } from "../page/data.js";
 import {
@@ -27,8 +27,9 @@ let broken = new Set();
 
 /** Whether a row changed the way that the reader wants to see. @param {FunctionRow} row */
 function isWay(row) {
-  const delta = state.way && difference(...sides(row.self));
-  return state.way === "" || (state.way === "more" ? Number(delta) > 0 : Number(delta) < 0);
+  if (!state.way) return true;
+  const delta = difference(...sides(row.self));
+  return state.way === "more" ? delta > 0 : delta < 0;
 }
 
 /** Whether nothing of a function is left on either side. @param {FunctionRow} row */
@@ -82,8 +83,9 @@ function drawHead() {
  * @param {(row: Row) => HTMLElement} bar */
 function addNumbers(line, row, shown, bar) {
   const delta = selfDelta(row);
+  const sure = delta && pair.isSure(...sides(row.self));
   for (const column of shown) {
-    const tint = column.signed && delta ? (delta > 0 ? "more" : "less") : "";
+    const tint = column.signed && sure ? (delta > 0 ? "more" : "less") : "";
     const text = column.cell(row);
     const cell = element("td", text, numberClass(column.width, tint));
     cell.classList.toggle("whole", broken.has(column.key) && /^[+-]?[\d,]+$/.test(text));

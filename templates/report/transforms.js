@@ -22,6 +22,7 @@ export function drawTransforms(transformBy) {
       hide: joined(hidden.filter((other) => other !== id).map(keyOf)),
     }))),
     ...(hidden.length
-      ? [element("span", "The counts of hidden functions are their callers'.")] : []),
+      ? [element("span", "Counts of hidden functions go to their callers; where there is no " +
+        "caller, they are left out.")] : []),
   );
 }

@@ -1,6 +1,6 @@
 // The flamegraphs of the whole tree: what they show of the state, pointer and keys.
 
-import { folded, isBelow, pair, pathOf, tree, zoomed } from "../profile/chosen.js";
+import { folded, pair, pathOf, tree, zoomed } from "../profile/chosen.js";
 import { drawCallTree } from "./call_tree.js";
 import { drawCrumbs, startCrumbs } from "./crumbs.js";
 import { hideTip, showTip, spoken } from "../profile/details.js";
@@ -39,7 +39,6 @@ function scenes(zoom) {
   const selected = keyed ? cursor : hovered;
   const scene = {
     pair, zoom, colour, most, matches: found.matches, flame, selected, folded: folded(),
-    isBelow,
   };
   if (state.view === "both") {
     const [left, right] = [pair.width("left"), pair.width("right")];
@@ -112,6 +111,7 @@ function turnFold() {
   hideTip();
   writeAddress(true);
   drawTree();
+  drawCallTree();
 }
 
 /** Zoom to a frame. The zoomed one opens its function, and those that are folded open themselves.

@@ -33,7 +33,7 @@ function change(key, value) {
   if (key === "right" && state.left === value) state.left = before;
   // What is looked at has a name, and is found again there.
   if (key === "metric" || key === "point") takeState({ ...state });
-  // Rows of another kind have other numbers.
+  // Rows of another kind have other names.
   if (key === "group") state.access = "";
   writeAddress();
   draw();
@@ -41,7 +41,7 @@ function change(key, value) {
 
 /** Take another transform of the stacks. @param {{focus?: string, hide?: string}} to */
 function transformBy(to) {
-  // Numbers of frames change, and where they lie.
+  // A frame can lie elsewhere, or be gone.
   Object.assign(state, { zoom: "", ...to });
   writeAddress(true);
   draw();
@@ -75,7 +75,7 @@ function drawControls() {
   const kernels = data.kernels.length;
   at("metric-label").hidden = data.metrics.length < 2;
   at("left-label").hidden = at("right-label").hidden = kernels < 3;
-  at("colour-label").hidden = at("view-label").hidden = kernels < 2;
+  for (const id of ["colour-label", "view-label", "way-label"]) at(id).hidden = kernels < 2;
   at("search", HTMLInputElement).value = state.search;
   at("regex", HTMLInputElement).checked = state.regex !== "";
 }

@@ -1,6 +1,6 @@
 // A row of data whose lines change hands: its numbers, and what is behind them.
 
-import { button, element, heading } from "../page/elements.js";
+import { breakable, button, element, heading } from "../page/elements.js";
 import { count } from "../page/numbers.js";
 import { bytesText, lineDrawing, lineKeys } from "./line_drawing.js";
 import {
@@ -56,7 +56,8 @@ export function sharedLine(page, row, number, open, press, link) {
   const line = element("tr", "", open ? "open" : "");
   line.id = `shared-row-${number}`;
   const name = heading("row", "", "name");
-  const named = button(row.name, "link", press);
+  const named = button("", "link", press);
+  named.append(...breakable(row.name));
   named.ariaExpanded = String(open);
   name.append(named);
   const counts = {

@@ -1,8 +1,10 @@
 """Which vanished function a new one may be."""
 
+import msgspec
 import pytest
 from synthetic import Row, compare, findings, frame
 
+from profdiff.base.metric import SAMPLED, Metric
 from profdiff.evidence.blame.attribution import Line
 from profdiff.evidence.blame.renamed import Names, Pair, other_names, renamed
 from profdiff.forms import text
@@ -137,7 +139,7 @@ GROWN: list[Row] = [([frame("grown", file="a.c")], "grown", True, [1500])]
     ids=["name", "dearer", "near", "callers", "file", "two"],
 )
 def test_other_names(other: list[Row], is_same: bool) -> None:
-    """One file, the same callers, and as dear; nothing else makes two functions one."""
+    """One file, the same callers, and a similar cost; nothing else makes two functions one."""
     base = [*KEPT, *called("rep_nop", 9000, "relax", "wait")]
     comparison = compare({"base": base, "new": [*KEPT, *other]})
     found = [
@@ -145,6 +147,16 @@ def test_other_names(other: list[Row], is_same: bool) -> None:
         for new, old in other_names(comparison, 1).items()
     ]
     assert [pair[0] for pair in found] == ["rep_nop"] * is_same
+
+
+def test_samples_tell_of_no_other_names() -> None:
+    """What was not sampled may have executed."""
+    base = [*KEPT, *called("rep_nop", 9000, "relax", "wait")]
+    other = [*KEPT, *called("native_pause", 9000, "relax", "wait")]
+    comparison = compare({"base": base, "new": other})
+    assert other_names(comparison, 1)
+    cycles = Metric("cycles", kind=SAMPLED)
+    assert other_names(msgspec.structs.replace(comparison, metric=cycles), 1) == {}
 
 
 def test_a_renamed_function_is_no_change() -> None:

@@ -1,5 +1,6 @@
 """Instructions by initcall and phase, from call trees that know their numbers."""
 
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from synthetic import chains
 
 from profdiff.collectors.recorded import CallTree
+from profdiff.topics.initcalls import shapes
 from profdiff.topics.initcalls.measure import OUTSIDE, Booted, Initcall, defined, of_tree, renamed
 
 KALLSYMS = b"""\
@@ -81,8 +83,8 @@ def test_what_an_initcall_calls_is_its_own() -> None:
     found = counted(nodes, rows)
     assert list(found.initcalls) == TABLE
     assert list(found.initcalls.values()) == [53, 40, 60, 240]
-    assert found.functions[TABLE[3], "jumped"] == 80
-    assert found.functions[TABLE[0], "helper"] == 30
+    assert found.functions[TABLE[3]]["jumped"] == 80
+    assert found.functions[TABLE[0]]["helper"] == 30
     phases = {name: count for name, count in found.phases.items() if count}
     assert phases == {
         "waits by the clock": 3,
@@ -104,12 +106,12 @@ def test_threads_stand_apart(target: int, phase: str) -> None:
 
 def made(**initcalls: str) -> Booted:
     """Initcalls as LEVEL MODULE FUNCTION..., each function of which executed something."""
-    counts, functions = dict[Initcall, int](), dict[tuple[Initcall, str], int]()
+    counts, functions = dict[Initcall, int](), dict[Initcall, dict[str, int]]()
     for name, words in initcalls.items():
         level, module, *called = words.split()
         one = Initcall(name.removesuffix("_2"), module, level)
         counts[one] = 100
-        functions |= {(one, function): 10 for function in (one.name, *called)}
+        functions[one] = dict.fromkeys((one.name, *called), 10)
     return Booted(counts, functions, {})
 
 
@@ -138,6 +140,21 @@ def test_initcalls_that_were_renamed() -> None:
         iomap_bioend_init="fs iomap bioset_init kmalloc mempool_init",
     )
     assert renamed(base, both) == {}
+
+
+def test_many_initcalls_take_no_time() -> None:
+    """Of each, only its own functions are looked at: a kernel has some 700."""
+    called = " ".join(f"function_{n}" for n in range(50))
+    boot = made(**{f"unlike_{n}_init": f"device m{n} {called}" for n in range(1000)})
+    more = {one: counts | {"function_9": 30} for one, counts in boot.functions.items()}
+    boots = {
+        label: shapes._Boots.of([one], None)
+        for label, one in {"old": boot, "new": boot._replace(functions=more)}.items()
+    }
+    begin = time.process_time()
+    rows = shapes._initcalls(boots)
+    assert time.process_time() - begin < 2
+    assert [row.mostly["new"] for row in rows] == ["function_9 +20"] * 1000
 
 
 def test_programs_are_a_phase_wherever_they_run() -> None:

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import tomllib
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import jsonschema
@@ -14,6 +15,8 @@ import pytest
 from fuzz.commands import profdiff as inside
 from goldens import check_schema
 from lkp.robot_mails import MAILS, NAMES, read, report, values
+from suite_cells import cells, files
+from suite_cells import workloads as suite_workloads
 from support import IMPORTED, ROOT, SHARED, error_line, need_kernel, need_program, profdiff
 
 from profdiff.base import units
@@ -195,13 +198,29 @@ def test_every_program_that_is_proposed_runs_and_ends(tmp_path: Path) -> None:
 
 @pytest.mark.kernel
 def test_every_cell_that_is_proposed_is_one_of_the_suite() -> None:
+    """Each names cells of one workload, as the files of the suite have them and a plan finds
+    them."""
     kernels = [need_kernel(one) for one in ("v6.12.107", "v6.18.15")]
-    cells = [one for _, _, one in CELLS]
-    assert {one.cell for one in workloads(argv=False)} <= {*cells}
-    for cell in dict.fromkeys(cells):
-        both = ["--kernel", f"a={kernels[0]}", "--kernel", f"b={kernels[1]}"]
-        plan = profdiff("plan", "--suite", "syscalls", "--only", cell, *both).stdout
-        assert " 1 workload, " in plan, cell
+    proposed = {one for _, _, one in CELLS}
+    assert {one.cell for one in workloads(argv=False)} <= proposed
+    known = {
+        f"{one['name']}/{values}".rstrip("/"): one["name"]
+        for file in files()
+        for one in suite_workloads(file)
+        for values, _ in cells(one)
+    }
+    found = {
+        pattern: {own for name, own in known.items() if fnmatchcase(name, pattern)}
+        for pattern in proposed
+    }
+    assert [pattern for pattern, names in found.items() if len(names) != 1] == []
+    words = [word for pattern in proposed for word in ("--only", pattern)]
+    both = ["--kernel", f"a={kernels[0]}", "--kernel", f"b={kernels[1]}"]
+    plan = profdiff("plan", "--suite", "syscalls", *words, *both).stdout
+    planned = re.findall(r"^(\S+) +(\d+) cells ", plan, re.MULTILINE)
+    assert {name for name, _ in planned} == set.union(*found.values())
+    chosen = [name for name in known if any(fnmatchcase(name, one) for one in proposed)]
+    assert sum(int(number) for _, number in planned) == len(chosen)
 
 
 def test_what_a_recording_has_not_is_said() -> None:

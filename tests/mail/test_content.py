@@ -27,6 +27,7 @@ from profdiff.session.session import Session
 from profdiff.session.state import State
 from profdiff.views.claims.checklist import Grounds, Item, items
 from profdiff.views.kernels.state import interleaved
+from profdiff.views.results import recording
 
 COSTS = {"a": 4, "b": 5, "c": 6, "d": 3}
 
@@ -355,3 +356,18 @@ def test_a_regression_is_of_kernels_that_are_built_alike(
         InputError, match=f"are built differently, which may be the cause: .*{said}"
     ):
         refuse_accident(one)
+
+
+def test_a_mail_names_qemu_without_its_package() -> None:
+    """And leaves all else as it is told."""
+    comparison = compare(example())
+    qemu = m.Qemu(version="QEMU emulator version 7.2.22 (Debian 1)", arguments=[], plugin_api=1)
+    runs = [m.replace(run, qemu=qemu) for run in comparison.runs]
+    comparison = replace(comparison, runs=runs, remarks=["of version 1.2 (beta)"])
+    brief, whole = (
+        [one.text for one in recording.remarks([comparison], brief=brief)]
+        for brief in (True, False)
+    )
+    assert any("exact: QEMU TCG (7.2.22; 1 vCPU" in one for one in brief)
+    assert any("counted by QEMU TCG (version 7.2.22 (Debian 1); 1" in one for one in whole)
+    assert "of version 1.2 (beta)" in brief

@@ -12,6 +12,8 @@ import pytest
 from support import IMPORTED, error_line, need_program, profdiff
 
 from profdiff.base.errors import InputError
+from profdiff.commands.experiment.request import asked, experiments
+from profdiff.commands.plan import plan
 from profdiff.recording.replay import Script, written
 from profdiff.recording.replay_calls import TracedCall, arguments, read, string
 from profdiff.session.manifest import Replayed
@@ -254,6 +256,22 @@ def test_a_long_line_takes_linear_time(tmp_path: Path, text: str) -> None:
     begin = time.process_time()
     script(tmp_path, f'1 getpid() = 1\n1 stat("/a", {{{text}}}) = 0\n1 pipe2({text}) = 0\n')
     assert time.process_time() - begin < 10
+
+
+def test_memory_that_a_call_fails_to_unmap_is_there(tmp_path: Path) -> None:
+    mapped = "1 mmap(NULL, 4096, PROT_READ, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f0000000000\n"
+    unmap = "1 munmap(0x7f0000000000, 4096) ="
+    made = script(tmp_path, f"{mapped}{unmap} -1 EINVAL (Invalid argument)\n{unmap} 0\n{unmap} 0\n")
+    assert made.left_out == {"munmap of memory that no replayed call maps": 1}
+
+
+def test_a_trace_is_read_when_all_else_is_known(tmp_path: Path) -> None:
+    """Once, then: plan asks what it would build first."""
+    words = ["--kernel", "a=x", "--kernel", "b=y", "--replay", str(tmp_path / "missing")]
+    context = plan.make_context("plan", words)
+    assert asked(context.params, context).replay is None
+    with context, pytest.raises(InputError, match="missing"):
+        experiments(context.params)
 
 
 def test_reasons_are_at_most_what_a_recording_can_hold(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 from support import error_line, profdiff
-from synthetic import Row, compare, example, frame
+from synthetic import Row, compare, example, frame, sampled_comparison
 
 from profdiff.base.errors import InputError
 from profdiff.profile.comparison import Comparison
@@ -307,6 +307,16 @@ def test_what_the_page_leaves_grey_is_grey() -> None:
     assert small == "#ececec"
     neutral, full, part = (int(colour[5:], 16) for colour in ("#ececec", large or "", some or ""))
     assert part - neutral == pytest.approx((full - neutral) / 4, abs=1)
+
+
+def test_what_chance_can_make_of_samples_is_grey() -> None:
+    """20 and 30 samples: 10 of three standard errors of 21. 100 and 200: 100 of 52."""
+    made = sampled_comparison({"chance": (20, 30), "grown": (100, 200), "none": (50, 50)})
+    text = svg.difference([made], []).decode()
+    found = re.findall(r"<title>(\w+)[^<]*</title><rect [^>]*fill=\"(#\w+)\"", text)
+    colours = dict(found)
+    assert colours["chance"] == colours["none"] == "#ececec"
+    assert colours["grown"] != "#ececec"
 
 
 def test_nothing_to_draw() -> None:

@@ -128,7 +128,7 @@ def test_what_is_not_certain_has_no_number(opened: Page) -> None:
     assert numbers(opened, "vma.seq store") == ["0.00", "7.00", "?", "?"]
     notes = opened.page.inner_text("#accesses-notes")
     assert "?: accesses that are not resolved" in notes and "~" not in notes
-    opened.page.click("#accesses-data-rows button:text-is('vma.seq') >> nth=1")
+    opened.page.click("#accesses-data-rows button:has-text('vma.seq') >> nth=1")
     opened.wait_until("document.querySelector('#accesses .details')")
     said = opened.page.inner_text("#accesses .details")
     # As low as 7 - 50 per op, as high as 7 + 45.
@@ -138,7 +138,7 @@ def test_what_is_not_certain_has_no_number(opened: Page) -> None:
 
 def test_a_row_leads_to_its_functions(opened: Page) -> None:
     assert [row[-1] for row in rows(opened) if row[0] == "vma.flags load"] == ["work"]
-    opened.page.click("#accesses-data-rows button:text-is('vma.flags')")
+    opened.page.click("#accesses-data-rows button:has-text('vma.flags')")
     opened.wait_until("document.querySelector('#accesses .details')")
     said = opened.page.inner_text("#accesses .details").replace("\t", " ")
     assert "Offset 32 bytes." in said and "aligned to one: 0." in said
@@ -155,7 +155,7 @@ def test_a_row_leads_to_its_functions(opened: Page) -> None:
 
 
 def test_where_a_field_moved(opened: Page) -> None:
-    opened.page.click("#accesses-data-rows button:text-is('vma.file')")
+    opened.page.click("#accesses-data-rows button:has-text('vma.file')")
     opened.wait_until("document.querySelector('#accesses .details')")
     said = opened.page.inner_text("#accesses .details")
     assert "Offset 96 → 24 bytes." in said and "aligned to one: 1 → 0." in said

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from browsed_page import Page, axe, call_stacks, click, counted_calls, drawn
-from synthetic import Row, compare, frame
+from synthetic import Row, compare, frame, sampled_comparison
 
 from profdiff.profile.comparison import Comparison
 from profdiff.reports.page import html
@@ -67,6 +67,8 @@ def test_hidden_functions_are_their_callers(browser: Any, tmp_path: Path) -> Non
     page.wait_until("state.hide === 'helper'")
     assert numbers(page, "work")[:2] == ["+70", "+140.0%"]
     assert "new_way" in drawn(page)
+    told = page.page.inner_text("#transforms")
+    assert "Counts of hidden functions go to their callers" in told
     page.page.click("#transforms button")
     assert page.page.is_hidden("#transforms")
     page.close()
@@ -95,6 +97,31 @@ def test_only_more_only_less_and_a_threshold(browser: Any, tmp_path: Path) -> No
     page.page.select_option("#threshold", "1")
     assert page.names() == ["big", "small", "tiny"]
     assert "threshold=1" in page.page.url
+    assert page.page.is_visible("#way-label")
+    page.close()
+    page = Page(browser, compare({"base": rows}), tmp_path, 1280)
+    assert page.page.is_hidden("#way-label")
+    page.close()
+
+
+def test_what_chance_can_make_of_samples_is_grey(browser: Any, tmp_path: Path) -> None:
+    """20 and 30 samples: 10 of three standard errors of 21; 100 and 400: 300 of 67. Of shares: 6
+    points of 9, 25 points of 22."""
+    made = sampled_comparison({"chance": (20, 30), "grown": (100, 400), "same": (50, 50)})
+    page = Page(browser, made, tmp_path, 1280)
+    tinted = """names => names.map(name => [...document.querySelectorAll('#functions tbody tr')]
+      .find(row => row.querySelector('.link').textContent === name)
+      .querySelectorAll('td.more').length)"""
+    for unit in ("absolute", "share"):
+        page.page.select_option("#unit", unit)
+        assert page.page.evaluate(tinted, ["chance"]) == [0]
+        assert page.page.evaluate(tinted, ["grown"]) == [2]
+        filled = """Array.from(tree.function.entries()).map(([node, id]) =>
+          [frameName(id), graphs.left.fill(graphs.left.frames.scene, [node], false)])"""
+        page.page.evaluate("paintTree()")
+        colours = dict(page.page.evaluate(filled))
+        assert colours["chance"] == "rgb(232,234,238)" != colours["grown"]
+    assert page.page.is_visible("#legend-chance")
     page.close()
 
 

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from extent import examples
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 from synthetic import compare, example, findings, frame
 
 from profdiff.base import terminal, units
+from profdiff.forms import text
 from profdiff.reports.text import session
+from profdiff.shapes.table import of_row, tabulate
 from profdiff.topics.functions.measure import select
 from profdiff.topics.functions.selection import Selection
 from profdiff.views.claims.answers import Answer
@@ -232,6 +235,16 @@ def test_a_table_says_which_columns_have_no_room() -> None:
     wide = session.render(found, Selection(top=4), width=int(told[1]))
     assert " hidden; " not in wide
     assert re.search(r"delta +change +share +total delta +function$", wide, re.MULTILINE)
+
+
+@pytest.mark.parametrize("columns", [2, 30])
+def test_no_width_is_advised_that_does_not_help(columns: int) -> None:
+    cells = [of_row(f"n{at}", "number", lambda _: 10**15, spare=1) for at in range(columns)]
+    about: dict[str, Any] = {"name": "t", "title": "", "kernels": ["a"], "ops": None}
+    table = tabulate([of_row("function", "name", lambda _: "f" * 40), *cells], ["row"], **about)
+    (*_, last) = text.with_legend(table, 60, None, False, advise=True)
+    told = " ".join(last.tail)
+    assert told.endswith(f"n{columns - 1} hidden" + "; --width 100 shows them" * (columns == 2))
 
 
 def test_numbers_stand_above_what_was_compared() -> None:

@@ -71,7 +71,7 @@ def boxes(page: Page, figure: int) -> list[tuple[str, str, str, str]]:
 
 def choose(page: Page, name: str) -> None:
     """Open the row of some data."""
-    page.page.click(f"#sharing-rows > tbody > tr > th button:text-is('{name}')")
+    page.page.click(f"#sharing-rows > tbody > tr > th button:has-text('{name}')")
     page.wait_until("document.querySelector('#sharing .details') !== null")
 
 

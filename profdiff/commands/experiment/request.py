@@ -37,7 +37,7 @@ def experiments(options: dict[str, Any]) -> Experiments:
         if options[name]:
             raise InputError(f"{told} works only on a suite: add --suite FILE")
     context = click.get_current_context()
-    wanted = asked(options, context)
+    wanted = _of_trace(asked(options, context), options)
     if context.default_map and isinstance(context.command, ExperimentCommand):
         wanted = replace(wanted, typed=context.command.typed(context))
     # Before anything is built, fetched or booted.
@@ -62,7 +62,7 @@ def asked_suite(options: dict[str, Any]) -> AskedSuite | None:
     each = []
     for entry in given.file.entries:
         own = command.context_of(context, given, entry)
-        wanted = asked(own.params, own)
+        wanted = _of_trace(asked(own.params, own), own.params)
         typed = command.typed(own, given, entry.told.name)
         each.append((entry.told, replace(wanted, typed=typed)))
     return AskedSuite(
@@ -77,7 +77,8 @@ def asked_suite(options: dict[str, Any]) -> AskedSuite | None:
 
 
 def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
-    """What the options of one workload say, which ``context`` parsed. Raises InputError."""
+    """What the options of one workload say, which ``context`` parsed, without the calls of a
+    trace. Raises InputError."""
     from profdiff.recording import boots
     from profdiff.recording.experiment import RecordOptions
     from profdiff.recording.sweep import Sweep
@@ -132,8 +133,6 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
         sides=sides,
         toggled=frozenset(context.meta.get(TOGGLED, ())),
     )
-    if options["replay"]:
-        wanted = _of_trace(wanted, Path(options["replay"]))
     return _of_boots(wanted) if options["boot"] else wanted
 
 
@@ -155,13 +154,16 @@ def _of_boots(wanted: RecordOptions) -> RecordOptions:
     )
 
 
-def _of_trace(wanted: RecordOptions, trace: Path) -> RecordOptions:
-    """The same, of the calls in ``trace``. Raises InputError."""
+def _of_trace(wanted: RecordOptions, options: dict[str, Any]) -> RecordOptions:
+    """The same, of the calls in the trace that they name, if any, which is read here. Raises
+    InputError."""
     from profdiff.base.cache import cache_folder
     from profdiff.collectors.guest.initramfs import guest_resources
     from profdiff.recording.replay import written
 
-    script, replayed = written(trace, cache_folder("replays"))
+    if not options["replay"]:
+        return wanted
+    script, replayed = written(Path(options["replay"]), cache_folder("replays"))
     return replace(
         wanted,
         command=[str(guest_resources() / "replay.c"), script.name, "{ops}"],

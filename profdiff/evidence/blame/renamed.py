@@ -3,7 +3,7 @@ their code without what differs from build to build."""
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from difflib import SequenceMatcher
 from operator import add
 from typing import Any, NamedTuple, TypeVar
@@ -47,8 +47,8 @@ def shapes(
     return found
 
 
-LEAST = 0.6
-"""How much of two functions must be alike."""
+# How much of two functions must be alike.
+_LEAST = 0.6
 # What so few different lines or instructions say, unlike functions have in common too: only for
 # names that are near is it enough. Where names are unlike, so much of the code must be the same.
 _FEW = 8
@@ -114,14 +114,14 @@ def renamed(
             other = added[number]
             wholes = map(add, old.totals, other.totals)
             if not any(
-                2 * one >= LEAST * whole > 0 for one, whole in zip(sums, wholes, strict=True)
+                2 * one >= _LEAST * whole > 0 for one, whole in zip(sums, wholes, strict=True)
             ):
                 continue
             first, second = functions[old.number], functions[other.number]
             if first.in_kernel != second.in_kernel or first.reason or second.reason:
                 continue
             names = Names.of(first.name, second.name)
-            if (alike := old.alike(other, names)) >= LEAST:
+            if (alike := old.alike(other, names)) >= _LEAST:
                 possible.append((alike, names.ratio, old.number, other.number))
     found: list[Pair] = []
     executed = {one.number: one.instructions for one in (*vanished, *added)}
@@ -214,14 +214,16 @@ def _dice(one: Counter[_What], other: Counter[_What]) -> float:
 
 # Of one file, on either side: of more, none is compared.
 _MAX_OF_FILE = 200
-# How many times as dear a function may be by another name that is near, and by any.
-_DEAR, _AS_DEAR = 1.5, 1.05
+# How many times as much a function may cost by another name that is near, and by any.
+_SIMILAR, _SAME = 1.5, 1.05
 
 
 def other_names(comparison: Comparison, kernel: int) -> dict[int, int]:
     """The base's function that each of a kernel's own may be by another name, by number: of the
-    same file, called by the same functions, and as dear, or about as dear where the names are near.
-    What could be one of two is none."""
+    same file, with the same callers, and of the same cost, or of a similar one where the names are
+    near. What could be one of two is none; nor is any of samples, which miss what is rare."""
+    if not comparison.metric.exact:
+        return {}
     totals = comparison.total[:, [0, kernel]]
     by_file: defaultdict[tuple[str, str], tuple[list[int], list[int]]]
     by_file = defaultdict(lambda: ([], []))
@@ -234,10 +236,10 @@ def other_names(comparison: Comparison, kernel: int) -> dict[int, int]:
 
     def is_near(old: int, new: int) -> bool:
         low, high = sorted((costs[old], costs[new]))
-        if high > _DEAR * low:
+        if high > _SIMILAR * low:
             return False
         names = (comparison.functions[row].name for row in (old, new))
-        return high <= _AS_DEAR * low or Names.of(*names).near
+        return high <= _SAME * low or Names.of(*names).near
 
     pairs = [
         (old, new)
@@ -248,9 +250,14 @@ def other_names(comparison: Comparison, kernel: int) -> dict[int, int]:
         if is_near(old, new)
     ]
     callers = _callers(comparison, kernel, {row for pair in pairs for row in pair})
-    pairs = [pair for pair in pairs if _alike(*(callers[row] for row in pair))]
-    olds, news = (Counter(pair[side] for pair in pairs) for side in (0, 1))
-    return {new: old for old, new in pairs if olds[old] == news[new] == 1}
+    return unambiguous(pair for pair in pairs if alike(*(callers[row] for row in pair)))
+
+
+def unambiguous(pairs: Iterable[tuple[_What, _What]]) -> dict[_What, _What]:
+    """By the second of each pair the first, where neither is in another pair."""
+    known = list(pairs)
+    olds, news = (Counter(pair[side] for pair in known) for side in (0, 1))
+    return {new: old for old, new in known if olds[old] == news[new] == 1}
 
 
 def _callers(comparison: Comparison, kernel: int, rows: set[int]) -> dict[int, set[int]]:
@@ -267,8 +274,9 @@ def _callers(comparison: Comparison, kernel: int, rows: set[int]) -> dict[int, s
     return found
 
 
-def _alike(one: set[int], other: set[int]) -> bool:
-    return 2 * len(one & other) >= LEAST * (len(one) + len(other)) > 0
+def alike(one: Set[_What], other: Set[_What]) -> bool:
+    """Whether most of two sets is in both; not of two empty ones."""
+    return 2 * len(one & other) >= _LEAST * (len(one) + len(other)) > 0
 
 
 # For each kernel, so many functions that executed most: annotate is not to wait for the others.

@@ -38,7 +38,7 @@ _RATES = {
 }
 # Cycles a second of a slow processor.
 _HERTZ = 2e9
-# Below so many processors a test waits for most of the time.
+# Below so many processors a test waits most of the time.
 ONE = 0.5
 # Points of the profile by which what waits must cost more, and other functions.
 _POINTS, MOVED_POINTS = 5, 3

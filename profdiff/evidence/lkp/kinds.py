@@ -33,7 +33,7 @@ _LAYOUT, _MISSED = 1.1, 1.1
 # A lock that takes so much of the profile on both kernels, and moves by no more.
 _SATURATED, _STEADY = 75, 1.5
 # The part of a change that instructions are at most, if an op executes what it did before; and of a
-# processor that each task uses at most, if it waits for most of the time.
+# processor that each task uses at most, if it waits most of the time.
 _FEW = 0.25
 _SHOWN = 4
 # What tells nothing.
@@ -86,18 +86,10 @@ def judged(facts: Sequence[Facts]) -> list[list[Judgement]]:
 
 def _judged(facts: Facts, number: int) -> list[Judgement]:
     """What a table tells by itself."""
-    found: dict[Kind, Judgement] = {}
-    for sure in (True, False):
-        for rule in RULES:
-            known = rule.sure is sure and rule.kind not in found
-            if known and (rows := rule.holds(facts)):
-                found[rule.kind] = Judgement(
-                    rule.kind, rule.why, rows[:_SHOWN], number, rule.another_op, rule.firm
-                )
-        if sure and found:
-            break
-    else:
-        return [_candidates(number) if found else _unknown(facts, number), *found.values()]
+    found = _held(facts, number, sure=True)
+    if not found:
+        others = _held(facts, number, sure=False)
+        return [_candidates(number) if others else _unknown(facts, number), *others.values()]
     if next(iter(found)) == "lock":
         # Who waits for a lock executes instructions, and they take long.
         found.pop("instructions", None)
@@ -105,8 +97,20 @@ def _judged(facts: Facts, number: int) -> list[Judgement]:
     return list(found.values())
 
 
+def _held(facts: Facts, number: int, *, sure: bool) -> dict[Kind, Judgement]:
+    """By kind, what the first rule that holds says, of those that decide or of the others."""
+    found: dict[Kind, Judgement] = {}
+    for rule in RULES:
+        known = rule.sure is sure and rule.kind not in found
+        if known and (rows := rule.holds(facts)):
+            found[rule.kind] = Judgement(
+                rule.kind, rule.why, rows[:_SHOWN], number, rule.another_op, rule.firm
+            )
+    return found
+
+
 def _candidates(number: int) -> Judgement:
-    why = "what follows may be it, and no row decides: the recording does"
+    why = "what follows may be it, but no row decides: the recording does"
     return Judgement("unknown", why, [], number)
 
 
@@ -201,7 +205,7 @@ def _fewer(facts: Facts) -> Sequence[Row]:
 
 
 def _waits(facts: Facts) -> Sequence[Row]:
-    """The test's tasks wait for most of the time, on each kernel, and what they execute more of an
+    """The test's tasks wait most of the time, on each kernel, and what they execute more of an
     op is less than half of what it takes longer."""
     used, time = facts.of_the_job, facts.time
     if used is None or time is None:
@@ -279,8 +283,8 @@ def _others(facts: Facts) -> Sequence[Row]:
 
 def _misses(facts: Facts) -> Sequence[Row]:
     moved = [row for row in facts.rows(*_MOVED) if facts.times(row) >= _HITM]
-    cpi, costlier = facts.dear, facts.costlier
-    shared = [row for row in costlier if row in facts.atomics.rows]
+    cpi, costlier, atomics = facts.dear, facts.costlier, facts.atomics.rows
+    shared = [row for row in costlier if row in atomics]
     rest = [row for row in costlier if row not in shared]
     return [*moved, *shared, *rest, *cpi] if cpi and (moved or shared) else []
 
@@ -312,7 +316,7 @@ RULES: Sequence[Rule] = (
     Rule(
         "waiting",
         "the test uses less than half a processor, or less than a quarter of one for each of its "
-        "tasks, on each kernel: it waits for most of the time",
+        "tasks, on each kernel: it waits most of the time",
         _waits,
         firm=True,
     ),

@@ -220,7 +220,7 @@ WORDS: Mapping[str, str] = {
     "joined": "paths with different pointers meet",
     "call-result": "pointer that a called function returned or changed",
     "loaded": "pointer read from something unresolved",
-    "number": "integer cast to pointer",
+    "number": "integer cast to a pointer",
     "entered-inside": "code that nothing known leads to",
     "outside-type": "outside of the type that is known",
     "constant-address": "constant address without a variable",

@@ -152,7 +152,7 @@ class _Drawing:
         top = self._top + 16
         self._text(left + _MARGIN, top, what, room - 2 * _MARGIN, size=12)
         top += 6
-        delta = comparison.counts[:, other] - comparison.counts[:, 0]
+        delta = _sure_deltas(comparison, other)
         largest = int(np.abs(delta).max(initial=0))
         wide = layout.width * scale >= _NARROWEST
         drawn = wide & (layout.depth < _MOST_ROWS)
@@ -257,6 +257,20 @@ class _Drawing:
         self._elements.append(
             f'<text x="{x:g}" y="{y:g}" font-size="{size}">{escape(shown)}</text>'
         )
+
+
+def _sure_deltas(comparison: Comparison, other: int) -> NDArray[np.int64]:
+    """int64[S]: what each stack's self count on kernel number ``other`` differs from the base's;
+    of samples 0 where it is below three standard errors, as chance can make it."""
+    delta: NDArray[np.int64] = comparison.counts[:, other] - comparison.counts[:, 0]
+    if comparison.samples is None:
+        return delta
+    samples = comparison.samples[:, [0, other]].sum(axis=0)
+    counts = np.abs(comparison.self_[:, [0, other]]).sum(axis=0)
+    # What one sample counts, on average; a stack has at least one.
+    weight = counts / np.maximum(samples, 1)
+    square = (weight * np.maximum(np.abs(comparison.counts[:, [0, other]]), weight)).sum(axis=1)
+    return np.where(delta.astype(float) ** 2 >= 9 * square, delta, 0)
 
 
 def _colour(delta: int, largest: int) -> str:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from profdiff.base import units
 from profdiff.profile.code.file_code import FileFunction, Loop
+from profdiff.shapes.selected import with_sum
 from profdiff.shapes.table import (
     Cells,
     Column,
@@ -18,7 +19,6 @@ from profdiff.shapes.table import (
     of_kernel,
     of_row,
     tabulate,
-    with_sum,
 )
 from profdiff.topics.codegen.measure import CompiledFunction, HotLoop, Sameness, sameness
 from profdiff.topics.sentences import more_rows

@@ -79,7 +79,7 @@ def _renames(comparison: Comparison, names: Mapping[int, int], shown: Sequence[i
         for new, old in names.items()
         if not known.isdisjoint((old, new))
     ]
-    why = "of one file, with the same callers, about as dear"
+    why = "same file, same callers, similar cost"
     told = f"renamed, as far as can be told: {units.few(pairs, 5)} ({why})"
     return [Note(text=told)] if pairs else []
 

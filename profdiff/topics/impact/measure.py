@@ -99,15 +99,20 @@ class Row(NamedTuple):
         """How many system calls these are."""
         return self.times * len(self.names)
 
+    def executed(self, label: str, seconds: float) -> int:
+        """Instructions of all calls on a kernel, divided by ``seconds``."""
+        return round(self.times * self.cost.values[label] / seconds)
+
     def difference(self, label: str, base: str, seconds: float) -> Difference:
-        """The difference of all calls to the base, divided by ``seconds``."""
+        """The difference of these counts to the base's."""
         low, high = (self.times * end / seconds for end in self.cost.ends[label])
-        delta = self.times * (self.cost.values[label] - self.cost.values[base]) / seconds
+        delta = self.executed(label, seconds) - self.executed(base, seconds)
         straddles = low <= 0 <= high and low != high
         verdict = Verdict.EXACT if low == high else Verdict.CHANGED
         if straddles or self.cost.unsure[label]:
             verdict = Verdict.UNSURE
-        return Difference(delta, low, high, verdict)
+        ends = (delta, delta) if low == high else (min(round(low), delta), max(round(high), delta))
+        return Difference(delta, *ends, verdict)
 
 
 class Impact(msgspec.Struct, frozen=True):
@@ -167,11 +172,13 @@ def _recorded(suite: Suite, wanted: Callable[[str], bool]) -> tuple[_Cells, list
     found: list[tuple[SuiteCell, _Known]] = []
     labels: dict[str, None] = {}
     for workload, part, session in suite.recorded():
-        labels |= dict.fromkeys(one.label for one in session.manifest.kernels if not one.twin_of)
-        gathered, points = SessionCells.of(session), settings(session.manifest)
+        points = settings(session.manifest)
         names = cell_names(session.manifest, points, workload.name, part)
-        for name, setting in zip(names, points, strict=True):
-            if wanted(name):
+        chosen = [one for one in zip(names, points, strict=True) if wanted(one[0])]
+        if chosen:
+            labels |= dict.fromkeys(one.label for one in session.compared)
+            gathered = SessionCells.of(session)
+            for name, setting in chosen:
                 cell = gathered.cell(name, workload, part, setting)
                 found.append((cell, _calls(session, cell, known)))
     return found, [*labels]

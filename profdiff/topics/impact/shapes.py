@@ -1,5 +1,6 @@
 """What is shown of the impact of a change on a program. ``docs/impact.md`` explains it."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 
@@ -7,6 +8,7 @@ from profdiff.base import units
 from profdiff.evidence.difference import Difference, summed
 from profdiff.shapes.table import Section, Table, by_kernel, of_kernel, of_row, tabulate
 from profdiff.topics.impact.measure import Impact, Names, Row
+from profdiff.topics.sentences import told_kernels
 
 _NOTE = (
     "Instructions, not time. A cell has one size and one state, and the program's calls may have "
@@ -14,8 +16,8 @@ _NOTE = (
     "is of their median. near: calls whose nearest cell has another size, or outcome."
 )
 _STRACE = (
-    "strace slows the program, so that it makes fewer calls per second than without it: --seconds "
-    "takes how long it runs alone."
+    "strace slows the program, so that it makes fewer calls per second than without it: give "
+    "--seconds the time that it runs without strace."
 )
 
 
@@ -30,28 +32,34 @@ def section(impact: Impact, seconds: float | None) -> Section:
         name="impact",
         title="Impact",
         sentences=[
-            *(_sentence(impact, label, lasts or 1, unit) for label in impact.labels[1:]),
+            *(_sentence(impact, number, lasts, unit) for number in told_kernels(impact.labels)),
             _coverage(impact, lasts, given=seconds is not None),
             *([_STRACE] if slowed else []),
         ],
-        tables=[_rows(impact, lasts or 1, unit), _others(impact, lasts or 1, unit)],
+        tables=[_rows(impact, lasts, unit), _others(impact, lasts, unit)],
         notes=[_NOTE],
     )
 
 
-def _sentence(impact: Impact, label: str, seconds: float, unit: str) -> str:
+def _sentence(impact: Impact, kernel: int, seconds: float | None, unit: str) -> str:
+    base, label, name = impact.labels[0], impact.labels[kernel], units.printable(impact.trace.name)
     if not impact.rows:
-        return f"{label}: no system call of {units.printable(impact.trace.name)} has a cell"
-    base = impact.labels[0]
-    whole = summed([row.difference(label, base, seconds) for row in impact.rows])
-    before = sum(row.times * row.cost.values[base] for row in impact.rows) / seconds
-    name, what = units.printable(impact.trace.name), f"kernel instructions {unit} on {label}"
-    ends = f"{units.delta(whole.low)} to {units.delta(whole.high)}"
-    change = f"{units.change(before, before + whole.delta)} of what these calls execute on {base}"
+        return f"{label}: no system call of {name} has a cell."
+    whole = summed([row.difference(label, base, seconds or 1) for row in impact.rows])
+    before = sum(row.executed(base, seconds or 1) for row in impact.rows)
+    what = f"kernel instructions {unit} on {label}"
+    change = units.change(before, before + whole.delta)
+    ends = units.changes(*(end / before if before else math.nan for end in (whole.low, whole.high)))
+    told = f"{change}{f' ({ends})' if ends != change else ''} of what these calls execute on {base}"
     if whole.low <= 0 <= whole.high and whole.low != whole.high:
-        return f"{name} may execute more {what}, or fewer ({ends}); about {change}"
+        return f"{name} may execute more {what}, or fewer: about {told}."
     more = "more" if whole.delta >= 0 else "fewer"
-    return f"{name} executes {units.rounded(abs(whole.delta))} {more} {what} ({ends}): {change}"
+    return f"{name} executes {units.rounded(abs(whole.delta))} {more} {what}: {told}."
+
+
+def _rate(number: int, seconds: float | None) -> float:
+    """Per second, as all tables show it, or the number itself without seconds."""
+    return number if seconds is None else round(number / seconds, 2)
 
 
 def _coverage(impact: Impact, seconds: float | None, *, given: bool) -> str:
@@ -61,15 +69,15 @@ def _coverage(impact: Impact, seconds: float | None, *, given: bool) -> str:
     told += f", {units.share(covered - near, calls, 0)} one of their size and outcome"
     told += f" ({covered:,} and {covered - near:,} of {calls:,}, by {impact.trace.tool}"
     if seconds is None:
-        return f"{told}, which does not tell seconds: --seconds does)"
-    return f"{told}, {'in' if given else 'in a traced time of'} {seconds:,.2f} s)"
+        return f"{told}, which does not tell seconds: --seconds does)."
+    return f"{told}, {'in' if given else 'in a traced time of'} {seconds:,.2f} s)."
 
 
-def _rows(impact: Impact, seconds: float, unit: str) -> Table:
+def _rows(impact: Impact, seconds: float | None, unit: str) -> Table:
     base, *others = impact.labels
 
     def difference(row: Row, label: str) -> Difference:
-        return row.difference(label, base, seconds)
+        return row.difference(label, base, seconds or 1)
 
     def between(row: Row, label: str) -> str:
         found = difference(row, label)
@@ -80,14 +88,13 @@ def _rows(impact: Impact, seconds: float, unit: str) -> Table:
     def each(row: Row, label: str) -> float:
         return round(row.cost.values[label] - row.cost.values[base], 2)
 
-    def count(row: Row, label: str) -> int:
-        return round(row.times * row.cost.values[label] / seconds)
-
     return tabulate(
         [
             of_row("system call", "name", lambda row: units.few(_named(row.names), 3)),
-            of_row("calls", "number", lambda row: round(row.calls / seconds, 1)),
-            *by_kernel(impact.labels, count, difference, about=True),
+            of_row("calls", "number", lambda row: _rate(row.calls, seconds)),
+            *by_kernel(
+                impact.labels, lambda row, k: row.executed(k, seconds or 1), difference, about=True
+            ),
             *(
                 of_kernel(label, "per call", "number", each, title="per call", spare=4)
                 for label in others
@@ -99,7 +106,7 @@ def _rows(impact: Impact, seconds: float, unit: str) -> Table:
             of_row("all of them", "detail", lambda row: _named(row.names)),
             of_row("cell", "name", lambda row: row.cell),
             of_row("cells", "number", lambda row: row.cells, spare=3),
-            of_row("near", "number", lambda row: round(row.near / seconds, 1), spare=2),
+            of_row("near", "number", lambda row: _rate(row.near, seconds), spare=2),
         ],
         impact.rows,
         name="impact",
@@ -110,12 +117,12 @@ def _rows(impact: Impact, seconds: float, unit: str) -> Table:
     )
 
 
-def _others(impact: Impact, seconds: float, unit: str) -> Table:
+def _others(impact: Impact, seconds: float | None, unit: str) -> Table:
     left: Mapping[str, int] = impact.others
     return tabulate(
         [
             of_row("system call", "name", lambda row: row[0]),
-            of_row("calls", "number", lambda row: round(row[1] / seconds, 1)),
+            of_row("calls", "number", lambda row: _rate(row[1], seconds)),
             of_row("share", "share", lambda row: row[1] / impact.calls),
         ],
         left.items(),

@@ -12,6 +12,7 @@ import msgspec
 
 from profdiff.base import bounded
 from profdiff.base.errors import InputError
+from profdiff.recording.replay_calls import HEAD
 from profdiff.session import opened
 from profdiff.session.manifest import Run
 from profdiff.session.points import settings
@@ -36,11 +37,7 @@ _BY_RESULT = {"read", "pread64", "write", "pwrite64", "recvfrom", "sendto", "sen
 _BY_LENGTH = {"mmap", "munmap", "mprotect", "mremap", "madvise", "mincore", "msync", "mlock"}
 SIZED = _BY_RESULT | _BY_LENGTH
 
-_STRACE = re.compile(
-    rb" *(?:\[pid +(\d{1,10})\] +|(\d{1,10}) +)?"
-    rb"(?:(?:(\d\d):(\d\d):(\d\d(?:\.\d{1,9})?)|(\d{1,12}\.\d{1,9})) +)?"
-    rb"(?:\[ *\d+\] +)?(?:<\.\.\. (\w{1,40}) resumed>|([a-z_]\w{0,39})\()"
-)
+_STRACE = re.compile(HEAD.encode())
 _PERF_TRACE = re.compile(
     rb" *(?:(\d{1,12}\.\d{1,9})|\?) \( *(?:\d[\d.]* ms *)?\): (?:.{1,20}/\d{1,10} +)?"
     rb"(?:\.\.\. \[continued\]: )?([a-z_]\w{0,39})\("

@@ -6,7 +6,6 @@ initcalls, whose symbols are in kallsyms, tells their levels.
 """
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from profdiff.base.errors import InputError
 from profdiff.collectors.recorded import CallTree
-from profdiff.evidence.blame.renamed import LEAST, Names
+from profdiff.evidence.blame.renamed import Names, alike, unambiguous
 from profdiff.profile.kept_chains import chains_of
 from profdiff.profile.runs import recorded
 from profdiff.session.manifest import Run
@@ -102,10 +101,10 @@ class Initcall(NamedTuple):
 
 class Booted(NamedTuple):
     """Instructions of one boot: by initcall, with all that it calls, in the order in which they
-    were called; of these by function that executed itself; and by phase."""
+    were called; for each of these by function that executed itself; and by phase."""
 
     initcalls: dict[Initcall, int]
-    functions: dict[tuple[Initcall, str], int]
+    functions: dict[Initcall, dict[str, int]]
     phases: dict[str, int]
 
     @property
@@ -150,33 +149,31 @@ def renamed(base: Booted, other: Booted) -> dict[Initcall, Initcall]:
     for is_same in (_moved, partial(_alike, base, other)):
         gone = base.initcalls.keys() - other.initcalls.keys() - {*found.values()}
         came = other.initcalls.keys() - base.initcalls.keys() - found.keys()
-        pairs = [(old, new) for old in gone for new in came if is_same(old, new)]
-        olds, news = (Counter(pair[side] for pair in pairs) for side in (0, 1))
-        found |= {new: old for old, new in pairs if olds[old] == news[new] == 1}
+        found |= unambiguous((old, new) for old in gone for new in came if is_same(old, new))
     return found
 
 
 def _moved(old: Initcall, new: Initcall) -> bool:
     """Names are static: another file's initcall on another level may have the same by chance."""
-    alike = old.level == new.level or old.module == new.module
-    return old.name == new.name and alike
+    is_near = old.level == new.level or old.module == new.module
+    return old.name == new.name and is_near
 
 
 def _alike(base: Booted, other: Booted, old: Initcall, new: Initcall) -> bool:
     if old.level != new.level or not Names.of(old.name, new.name).near:
         return False
     before, after = (
-        {"" if name == own.name else name for one, name in boot.functions if one == own}
+        {"" if name == own.name else name for name in boot.functions.get(own, ())}
         for boot, own in ((base, old), (other, new))
     )
-    return 2 * len(before & after) >= LEAST * (len(before) + len(after)) > 0
+    return alike(before, after)
 
 
 def as_base(booted: Booted, names: Mapping[Initcall, Initcall]) -> Booted:
     """What a kernel booted, with initcalls as ``names`` has them."""
     return Booted(
         {names.get(one, one): count for one, count in booted.initcalls.items()},
-        {(names.get(one, one), name): n for (one, name), n in booted.functions.items()},
+        {names.get(one, one): counts for one, counts in booted.functions.items()},
         booted.phases,
     )
 
@@ -194,7 +191,7 @@ def of_tree(
     tree = _Tree(calls, chains)
     of_node = _called(tree, table)
     of_row = tree.nearest(of_node)[calls.node]
-    initcalls, functions = dict[Initcall, int](), dict[tuple[Initcall, str], int]()
+    initcalls, functions = dict[Initcall, int](), dict[Initcall, dict[str, int]]()
     leaf = _innermost(chains)[calls.place]
     inside = of_row >= 0
     keys, at = np.unique(of_row[inside] * len(chains.strings) + leaf[inside], return_inverse=True)
@@ -206,7 +203,8 @@ def of_tree(
         initcall = table[key // len(chains.strings)]
         name = chains.strings[key % len(chains.strings)]
         initcalls[initcall] = initcalls.get(initcall, 0) + count
-        functions[initcall, name] = functions.get((initcall, name), 0) + count
+        own = functions.setdefault(initcall, {})
+        own[name] = own.get(name, 0) + count
     phases = dict(zip(_NAMES, _by_phase(tree, table, of_node, of_programs).tolist(), strict=True))
     phases[OUTSIDE] = outside
     return Booted(initcalls, functions, phases)

@@ -178,17 +178,17 @@ def _initcalls(boots: Mapping[str, _Boots]) -> list[_Row]:
 def _mostly(initcall: Initcall, base: Booted, other: Booted) -> str:
     """The function whose own instructions changed most in an initcall, not by another name; "" if
     none did."""
-    names = {name: 0 for boot in (base, other) for one, name in boot.functions if one == initcall}
+    every = [boot.functions.get(initcall, {}) for boot in (base, other)]
+    names = list(dict.fromkeys(name for counts in every for name in counts))
     before, after = (
-        np.array([boot.functions.get((initcall, name), 0) for name in names], np.int64)
-        for boot in (base, other)
+        np.array([counts.get(name, 0) for name in names], np.int64) for counts in every
     )
     deltas = np.where(may_be_renamed(before, after), 0, after - before)
     most = int(np.abs(deltas).argmax()) if len(deltas) else 0
     # Where functions with other names hold most of it, the others are noise.
     if not deltas.any() or 2 * abs(int(deltas[most])) < abs(int((after - before).sum())):
         return ""
-    return f"{[*names][most]} {units.delta(int(deltas[most]))}"
+    return f"{names[most]} {units.delta(int(deltas[most]))}"
 
 
 def _was(row: _Row) -> str:

@@ -4,7 +4,8 @@ and types. ``docs/size.md`` explains it."""
 from collections.abc import Callable, Mapping, Sequence
 
 from profdiff.base import units
-from profdiff.shapes.table import Section, Table, by_figure, of_row, tabulate, with_sum
+from profdiff.shapes.selected import with_sum
+from profdiff.shapes.table import Section, Table, by_figure, of_row, tabulate
 from profdiff.topics.sentences import more_rows
 from profdiff.topics.size.measure import KernelSizes, Row, changed_inlining, rows
 

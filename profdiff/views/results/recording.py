@@ -1,6 +1,7 @@
 """How a session was recorded: what heads every report, kernel, workload and lengths, and what a
 reader must know of it."""
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -48,6 +49,8 @@ def command_line(argv: Sequence[str]) -> str:
 
 
 _NAMED = 3
+# QEMU's version with that of its package; build ids and the version itself tell as much.
+_PACKAGE = re.compile(r"\bversion (\d[\d.]*) \([^()]*\)")
 # Published changes of time that were counted, and how many counts had their sign:
 # docs/retrodiction.md.
 PUBLISHED, AGREEING = 33, 22
@@ -108,8 +111,11 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
     )
 
 
-def remarks(comparisons: Sequence[Comparison], pair: Lengths | None = None) -> list[Remark]:
-    """How the numbers came about, and what they do not show. ``pair``: what was subtracted."""
+def remarks(
+    comparisons: Sequence[Comparison], pair: Lengths | None = None, *, brief: bool = False
+) -> list[Remark]:
+    """How the numbers came about, and what they do not show. ``pair``: what was subtracted.
+    ``brief``: for a reader who knows what exact counts are; without the package of QEMU."""
     subtracted = lengths(pair)
     found: list[Remark] = []
     if subtracted:
@@ -122,7 +128,7 @@ def remarks(comparisons: Sequence[Comparison], pair: Lengths | None = None) -> l
     for _, members in groupby(comparisons, key=lambda comparison: comparison.runs[0].collector):
         group = list(members)
         first = group[0]
-        found += _counted(first) if first.metric.exact else _sampled(group)
+        found += _counted(first, brief) if first.metric.exact else _sampled(group)
         found += _all("repetition", _repeated(first))
         found += _all("recording", first.remarks)
         found += _all("inlines", _inlines(first))
@@ -150,12 +156,15 @@ def _all(
     return [Remark(kind=kind, text=units.printable(text)) for text in texts]
 
 
-def _counted(comparison: Comparison) -> list[Remark]:
+def _counted(comparison: Comparison, brief: bool) -> list[Remark]:
     versions = {run.qemu.version for run in comparison.runs if run.qemu}
     qemus = sorted(version.removeprefix("QEMU emulator ") for version in versions)
+    if brief:
+        qemus = sorted({_PACKAGE.sub(r"\1", version) for version in qemus})
     machine = guest(comparison.manifest, comparison.runs, comparison.setting.cpus)
     where = ", ".join(qemus) + (f"; {machine}" if machine else "")
-    how = registry.collector(comparison.runs[0].collector).how
+    collector = registry.collector(comparison.runs[0].collector)
+    how = "QEMU TCG" if brief and collector.name == "exact" else collector.how
     exact = ", exact" if comparison.metric.deterministic else ""
     text = f"{comparison.metric.title}{exact}: {how} ({where})"
     found = _all("how", [text]) + _all("detail", _iterations(comparison))

@@ -34,7 +34,7 @@ impl Awaited {
         }
     }
 
-    /// From now on: what the console shows already does not count.
+    /// Begin to wait: what the console already shows does not count.
     pub fn begin(&mut self) {
         self.file = File::open(&self.path).ok();
         let length = |file: &File| file.metadata().map_or(0, |known| known.len());
@@ -42,7 +42,7 @@ impl Awaited {
         self.end.clear();
     }
 
-    /// Whether it came since the last call, or [`Awaited::begin`].
+    /// Whether the text came since the last call, or since [`Awaited::begin`].
     pub fn came(&mut self) -> bool {
         let Some(file) = &self.file else {
             return false;

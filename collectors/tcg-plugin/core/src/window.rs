@@ -106,8 +106,8 @@ impl Windows {
         self.boot_mark(address, first && !in_kernel, sends)
     }
 
-    /// What is sure of an instruction that `does` so, and may be a mark: one of a boot counts, not
-    /// together with those before it.
+    /// What is sure of an instruction that `does` so. A mark does not count; one of a boot does, but
+    /// apart from the instructions before it.
     pub fn sequence(&self, mark: Option<Mark>, does: Sequence) -> Option<Sequence> {
         match (mark, self.boot) {
             (None, _) => Some(does),
@@ -149,10 +149,12 @@ impl Windows {
             return true;
         };
         match mark {
-            Mark::CommandStart => awaited.begin(),
-            _ => return self.command.is_open() && awaited.came(),
+            Mark::CommandStart => {
+                awaited.begin();
+                true
+            }
+            _ => self.command.is_open() && awaited.came(),
         }
-        true
     }
 
     /// A mark executed while the counters stood at `now`.
