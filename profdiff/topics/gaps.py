@@ -4,7 +4,7 @@ each metric at each point, and of functions at one."""
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from profdiff.base import units
 from profdiff.base.errors import InputError
@@ -16,10 +16,11 @@ from profdiff.evidence.statistics import Estimate
 from profdiff.profile.function_identity import title
 from profdiff.profile.kept_functions import FunctionCounts
 from profdiff.shapes.table import Cells, Section, Table, of_kernel, of_row, tabulate
-from profdiff.topics.sentences import more_rows
+from profdiff.topics.sentences import more_rows, told_kernels
 
 # A share that is not known to within so much is not shown.
 _WIDEST = 0.1
+_SHOWN: Mapping[str, Any] = {"title": "closed", "digits": 0}
 # Points that differ by less are told as one.
 _WORTH_TWO = 0.005
 # The least part of the whole gap that a function's is, and so many of them are seen.
@@ -45,9 +46,10 @@ class Row(NamedTuple):
 
 def section(findings: Findings) -> Section:
     """Metrics with a gap that is sure, and functions at the findings' setting. No tables without
-    one. Raises InputError with less than three kernels, SessionError for a damaged file."""
+    one. Raises InputError with less than three kernels, and of a bisection, which compares its own;
+    SessionError for a damaged file."""
     labels = findings.results.labels
-    if len(labels) < 3:
+    if len(labels) < 3 or findings.manifest.bisection is not None:
         raise InputError("gaps: a gap needs a base, a kernel that is worse, and a third one")
     sentences, tables = list[str](), list[Table]()
     for collector, metric in findings.results.metrics():
@@ -145,30 +147,33 @@ def _columns(labels: Sequence[str]) -> Iterator[Cells]:
         return None if closed is None else float(getattr(closed, of))
 
     for label in labels[2:]:
-        yield of_kernel(label, "closed", "share", partial(end, of="share"), title="closed")
+        yield of_kernel(label, "closed", "share", partial(end, of="share"), **_SHOWN)
         for name in ("low", "high"):
             yield of_kernel(label, name, "bound", partial(end, of=name), title=name)
 
 
 def _sentences(labels: Sequence[str], rows: Sequence[Row], unit: str) -> Iterator[str]:
-    base, bad, *others = labels
-    for label in others:
-        known = [(closed.share, row.name) for row in rows if (closed := row.closed[label])]
+    base, bad = labels[:2]
+    for label in (labels[kernel] for kernel in told_kernels(labels) if kernel > 1):
+        known = [(closed, row.name) for row in rows if (closed := row.closed[label])]
         if not known:
             continue
         low, high = min(known), max(known)
         told = _told(*low, f"the gap in {unit} that {bad} opens to {base}")
-        if high[0] - low[0] >= _WORTH_TWO:
+        if high[0].share - low[0].share >= _WORTH_TWO:
             told += f", and {_told(*high, '')}"
         rest = len(rows) - len(known)
         more = f" (not sure at {units.counted(rest, 'point')})" if rest else ""
         yield f"{label} {told}{more}."
 
 
-def _told(share: float, point: str, gap: str) -> str:
+def _told(closed: Closed, point: str, gap: str) -> str:
     at = f" at {point}" if point else ""
-    verb, word = ("adds", " to ") if share < 0 else ("closes", " of ")
-    return f"{verb} {units.percent(abs(share), '.0f')}{word + gap if gap else ''}{at}"
+    verb, word = ("adds", " to ") if closed.share < 0 else ("closes", " of ")
+    ends = sorted(abs(end) for end in (closed.low, closed.high))
+    ends = ends if closed.low * closed.high > 0 else [abs(closed.share)]
+    percents = dict.fromkeys(units.percent(end, ".0f") for end in ends)
+    return f"{verb} {' to '.join(percents)}{word + gap if gap else ''}{at}"
 
 
 def _functions(findings: Findings) -> list[Table]:

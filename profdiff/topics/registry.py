@@ -57,9 +57,24 @@ class Topic(NamedTuple):
 TOPICS = {
     topic.name: topic
     for topic in (
-        Topic("fits", "costs as lines over a sweep, and where they are equal", over_points=True),
-        Topic("gaps", "how much of a second kernel's gap to the base others close", module="gaps"),
-        Topic("paths", "which call paths carry most of the change", module="paths"),
+        Topic(
+            "fits",
+            "costs as lines over a sweep, and where they are equal",
+            sides="both sides",
+            over_points=True,
+        ),
+        Topic(
+            "gaps",
+            "how much of a second kernel's gap to the base others close",
+            sides="both sides",
+            module="gaps",
+        ),
+        Topic(
+            "paths",
+            "which call paths carry most of the change",
+            sides="both sides",
+            module="paths",
+        ),
         Topic("events", "how often events happened in the kernel", counts=("events",)),
         Topic("inventory", "how often each kind of instruction ran", True, "both sides, in --csv"),
         Topic("memory", "which memory --allocations saw given out and taken back"),
@@ -95,10 +110,10 @@ def topic_of(name: str) -> Topic | None:
 
 def sections(findings: Findings, *, of_code: bool) -> list[Section]:
     """What all topics show of a session; those of which nothing is known are left out, and without
-    ``of_code`` those that decode all instructions."""
+    ``of_code`` those that take long: they decode all instructions, or read all points."""
     found = []
     for topic in TOPICS.values():
-        if topic.of_code and not of_code:
+        if (topic.of_code or topic.over_points) and not of_code:
             continue
         try:
             section = topic.section(findings)

@@ -25,9 +25,9 @@ function shapeCount({ kernels, ops }, value, kernel) {
   return Number.isInteger(value) ? count(Number(value)) : fine(Number(value));
 }
 
-/** @param {unknown} value a fraction, null where it is not known */
-const formatShare = (value) =>
-  (value === null ? "-" : value === "" ? "" : `${(100 * Number(value)).toFixed(1)}%`);
+/** @param {unknown} value a fraction, null where it is not known @param {number} [digits] */
+const formatShare = (value, digits) =>
+  (value === null ? "-" : value === "" ? "" : `${(100 * Number(value)).toFixed(digits)}%`);
 
 /** @param {Table} table @param {string} name @param {string | null} kernel */
 const cellOf = ({ columns }, name, kernel) => {
@@ -73,7 +73,7 @@ function rowName(table, row) {
 
 /** @param {Table} table @param {Column} column @param {number} n its number
  * @param {string} what of it is shown @returns {Shown} */
-function shownColumn(table, { name, title, kernel, of, shows }, n, what) {
+function shownColumn(table, { name, title, kernel, of, shows, digits }, n, what) {
   const { kernels } = table;
   const near = table.by_kernel && (kernel ?? null) !== null;
   const label = kernel ?? "";
@@ -98,7 +98,7 @@ function shownColumn(table, { name, title, kernel, of, shows }, n, what) {
     if (what === "verdict") return element("td", value ?? "not known", "optional verdict");
     if (what === "count") return element("td", shapeCount(table, value, kernel));
     if (what === "name" || what === "word") return element("td", value ?? "", `${what} what`);
-    if (what === "share") return element("td", formatShare(value));
+    if (what === "share") return element("td", formatShare(value, digits));
     if (what === "number") {
       const written = Number.isInteger(value) ? count : fine;
       const whole = shows?.length ? signed(Number(value), written) : written(Number(value));

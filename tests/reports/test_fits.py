@@ -220,6 +220,7 @@ def test_a_recorded_sweep(old_kernel: Path, new_kernel: Path, qemu: object, tmp_
     shown = profdiff("report", session).stdout
     assert "instructions per op (100 ops) = fixed + slope × size_kib: 4 points" in shown
     assert "× size_kib more instructions per op than" in shown
+    assert "change_pte_range" in profdiff("report", session, "paths").stdout
     mail = " ".join(profdiff("mail", session).stdout.split())
     assert "× size_kib more instructions per op than base" in mail
     judged = profdiff("check", session, "--fail-if", "fits.slope:change_pte_range > +5%", status=1)

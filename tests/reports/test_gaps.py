@@ -60,7 +60,7 @@ def test_points_and_functions(tmp_path: Path) -> None:
         "fix adds 20% to the gap in instructions per op that bad opens to base at n 2, and closes "
         "75% at n 1." in said
     )
-    assert "100.00 300.00 150.00 75.0% f" in said
+    assert "100.00 300.00 150.00 75% f" in said
     assert "g" not in said.split("functions that cost more")[1].split()
     shown = " ".join(profdiff("report", session.folder).stdout.split())
     assert "fix adds 20% to the gap" in shown

@@ -7,6 +7,8 @@ from math import inf, lcm
 from typing import NamedTuple
 
 Ends = tuple[Fraction, Fraction]
+# Ends look at pairs of so many points.
+_MAX_POINTS = 32
 
 
 class Line(NamedTuple):
@@ -77,6 +79,9 @@ class Abscissas:
         self, y: Sequence[int], near: Sequence[Fraction]
     ) -> Iterator[tuple[Fraction, Fraction, int, int, Fraction, Fraction, Fraction]]:
         every = list(zip(self.x, y, near, strict=True))
+        if len(every) > _MAX_POINTS:
+            # Fewer points leave more lines: the ends lie farther out.
+            every = every[: _MAX_POINTS // 2] + every[-_MAX_POINTS // 2 :]
         for number, (start, less, first) in enumerate(every):
             for end, more, second in every[number + 1 :]:
                 yield start, end - start, less, more, first + second, first, second

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from profdiff.base import units
-from profdiff.base.errors import InputError
+from profdiff.base.errors import InputError, SessionError
 from profdiff.base.metric import INSTRUCTIONS
 from profdiff.evidence.cell_functions import FunctionKey
 from profdiff.evidence.difference import Difference
@@ -158,8 +158,8 @@ class Even(NamedTuple):
 
 class Fits:
     """The lines of a session's sweep. ``ops``: those of each point, None where they differ: then
-    counts are of the whole window. Raises InputError without a sweep or exact counts, SessionError
-    for a damaged file."""
+    counts are of the whole window. Raises InputError without a sweep or exact counts; its members
+    do for a damaged file."""
 
     def __init__(self, findings: Findings) -> None:
         if findings.session is None or exact_collector(findings.session) is None:
@@ -259,7 +259,10 @@ class Fits:
         """The whole counts of each function, by kernel and then point."""
         known, found = FunctionCounts.of(self._session), dict[FunctionKey, list[list[int]]]()
         for point, setting in enumerate(self.sweep.settings):
-            here = known.at(setting)
+            try:
+                here = known.at(setting)
+            except SessionError as error:
+                raise InputError(f"fits: {error}") from error
             if here is None or not set(self.labels) <= set(here.labels):
                 raise InputError(f"fits: no functions are known at {setting.title}")
             columns = [list(here.labels).index(label) for label in self.labels]

@@ -28,7 +28,7 @@ def where(findings: Findings) -> str:
 
 def section(findings: Findings) -> Section:
     """The lines of the sweep that the findings' setting is a part of. Raises InputError where there
-    is none, SessionError for a damaged file."""
+    is none, or a file is damaged."""
     fits = Fits(findings)
     evens = list(fits.evens())
     return Section(
