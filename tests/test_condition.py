@@ -167,7 +167,7 @@ def test_names_that_nobody_measured() -> None:
         ("locked:mian > +0", "mean 'main'"),
         ("locked:total:main > +0", "write locked:main"),
         ("locked:main changed", r"write it like 'locked:main > \+0'"),
-        ("taken > +0", "the recording does not tell 'taken'"),
+        ("taken > +0", "the recording does not have 'taken'"),
         ("size > +10%", "write size:FUNCTION"),
         ("size:kernel > +10%", "write size:FUNCTION"),
         ("size:main > +3/op", "in bytes"),

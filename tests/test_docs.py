@@ -296,6 +296,18 @@ def test_help_reads_like_a_natives() -> None:
     assert [line for text in told for line in unlike_a_native(text)] == []
 
 
+def test_ranges_in_help_are_bounds_that_a_user_may_meet() -> None:
+    """Not ``[1<=x<=4611686018427387904]``, as click writes them."""
+    told = {
+        name: " ".join(CliRunner().invoke(cli, [*name.split(), "--help"]).output.split())
+        for name in (*COMMANDS, "kernel remove")
+    }
+    assert [name for name, text in told.items() if re.search(r"[<>]=|\[[^]]*\d{7}", text)] == []
+    assert "[default: 1; 1 to 1,024]" in told["record"]
+    assert "[at least 60]" in told["report"]
+    assert "[default: 600]" in told["bisect"]
+
+
 def test_docstrings_and_messages_read_like_a_natives() -> None:
     for room in ("profdiff", "collectors", "symbolization", "base"):
         for file in (ROOT / room).rglob("*.py"):

@@ -18,9 +18,9 @@ WORDS = [
     # -- before the workload.
     ("plan --kernel a=k ./w.sh -n 5", "write -- before the workload"),
     ("record --kernel a=k --kernel b=k ./w.sh --repeat 5", "profdiff record OPTIONS -- ./w.sh"),
-    ("plan ./w.sh --kernel a=k --kernel b=k", "--kernel stands behind the workload ./w.sh"),
-    ("plan --kernel a=k k2 -- ./w.sh", "k2 stands before --"),
-    ("bisect --good a --bad b ./w.sh --cpus 2", "--cpus stands behind the workload"),
+    ("plan ./w.sh --kernel a=k --kernel b=k", "--kernel comes after the workload ./w.sh"),
+    ("plan --kernel a=k k2 -- ./w.sh", "k2 comes before --"),
+    ("bisect --good a --bad b ./w.sh --cpus 2", "--cpus comes after the workload"),
     # Options that are given twice, or without a value.
     ("report s.profdiff --at a=1 --at a=2", "--at is given twice"),
     ("report s.profdiff --json x --json y", "--json is given twice"),
@@ -56,7 +56,7 @@ WORDS = [
     ("plan --kernel k --kernel k -- ./w.sh", "--kernel k is given twice: name another kernel"),
     ("plan --kernel folder,threads -- ./w.sh --x", "write --kernel folder --kernel threads"),
     ("plan --kernel image,elf --kernel b=image -- ./w.sh", "did you mean image,vmlinux=elf?"),
-    ("plan --kernel image,vmlinux= --kernel b=image -- ./w.sh", "no file is named behind vmlinux="),
+    ("plan --kernel image,vmlinux= --kernel b=image -- ./w.sh", "no file is named after vmlinux="),
     ("atlas s.profdiff s.profdiff", "s.profdiff is given twice"),
     ("report u.profdiff --cell nosuch", "the suite has no such cell: profdiff report SUITE lists"),
     # Too many words.

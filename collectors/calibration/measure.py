@@ -86,7 +86,7 @@ def measure(ended: Ended = lambda rounds: None, rounds: int = ROUNDS) -> Prices:
     try:
         return prices_of(_run(command, ended), sizes)
     except ValueError as error:
-        raise RunError(f"the program that measures wrote no times: {error}") from error
+        raise RunError(f"the measuring program wrote no times: {error}") from error
 
 
 def _run(command: Sequence[str], ended: Ended) -> Iterable[str]:
@@ -107,7 +107,7 @@ def _run(command: Sequence[str], ended: Ended) -> Iterable[str]:
         errors.seek(0)
         reason = (errors.read(_KIB).splitlines() or [f"status {status}"])[-1]
     if status != 0:
-        raise RunError(f"the program that measures failed ({reason}): report it with your CPU")
+        raise RunError(f"the measuring program failed ({reason}): report it with your CPU")
 
 
 def prices_of(lines: Iterable[str], sizes: Mapping[str, int]) -> Prices:

@@ -47,20 +47,20 @@ class Exact(Collector):
         click.Option(
             ["--allocations"],
             is_flag=True,
-            help="Record also how many bytes slab caches, and how many pages the page allocator, "
-            "give out and take back. Needs QEMU 9 or later, and x86-64.",
+            help="Also record how many bytes slab caches, and how many pages the page allocator, "
+            "allocate and free. Needs QEMU 9 or later, and x86-64.",
         ),
         click.Option(
             ["--boot"],
             is_flag=True,
             help="Record how kernels boot, instead of a COMMAND: from start_kernel() to the first "
-            "instruction of init, each kernel twice unless --repeat says more.",
+            "instruction of init. Each kernel boots twice, or more often with --repeat.",
         ),
         click.Option(
             ["--boot-until"],
             metavar="TEXT",
-            help="With --boot, count until TEXT is on the serial console, also behind init's first "
-            "instruction, instead of up to that.",
+            help="With --boot, count until TEXT appears on the serial console, even after init has "
+            "started, instead of to init's first instruction.",
         ),
     )
     failures = ("window",)

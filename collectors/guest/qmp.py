@@ -68,7 +68,7 @@ class Qmp:
             while data := self._ours.recv(1 << 16):
                 self._text += data
                 if len(self._text) > _MAX_LINE:
-                    raise QmpError("it says too much")
+                    raise QmpError("its answer is too long")
             self._ended = True
         except BlockingIOError:
             # Nothing more for now.
@@ -81,9 +81,9 @@ class Qmp:
             try:
                 one = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise QmpError("it says what is not JSON") from error
+                raise QmpError("its answer is not JSON") from error
             if not isinstance(one, dict):
-                raise QmpError("it sends something that is not a message")
+                raise QmpError("it sent something that is not a message")
             if isinstance(refusal := one.get("error"), dict):
                 raise QmpError(str(refusal.get("desc"))[:500])
             said.append(one)

@@ -226,7 +226,7 @@ class Make:
         if status < 0 or (lacks := lacking(self.slot.log)):
             why = lacks if status >= 0 else f"make was killed by signal {-status}"
             raise MissingError(
-                f"{self.job.about} cannot be built on this machine: {why}: mend that and run the "
+                f"{self.job.about} cannot be built on this machine: {why}: fix that and run the "
                 "same command again"
             )
         log = _failed(self.job)
@@ -321,7 +321,7 @@ def configure(make: Make, *, quiet: bool, tiny: str = "") -> list[str]:
     lost += job.requested.turned_off
     if lacking := code_options.lacking(dict(job.spec.code), got):
         raise InputError(
-            f"{job.spec}: {', '.join(lacking)} does not become set: {job.toolchain.version}, or "
+            f"{job.spec}: {', '.join(lacking)} is not set: {job.toolchain.version}, or "
             f"the config ({job.requested.name}), lacks what that depends on"
         )
     lost = [one for one in lost if not (job.spec.code and code_options.is_code_option(one))]

@@ -94,7 +94,7 @@ def fetch(spec: str) -> Path:
     if kernel is None:
         available = ", ".join(releases(packages, flavour)[-8:]) or "none"
         raise InputError(
-            f"{spec}: the archive has no such kernel of flavour {flavour}; it has {available}"
+            f"{spec}: the archive has no such kernel with flavour {flavour}; it has {available}"
         )
     if kernel.debug is None:
         tell(

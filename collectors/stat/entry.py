@@ -47,7 +47,7 @@ class Stat(Collector):
         click.Option(
             ["--metrics", "metric_groups"],
             metavar="METRIC|GROUP,...",
-            help="Metrics that stat runs compute of events, or groups of them, as perf list metric "
+            help="Metrics that perf computes in stat runs, or groups of them, as perf list metric "
             "names them: TopdownL1.",
         ),
     )

@@ -50,7 +50,7 @@ class Trace(Collector):
             ["--trace-function", "trace_functions"],
             multiple=True,
             metavar="NAME,...",
-            help="Functions of the kernel that trace runs time. Can be repeated.  [default: those "
+            help="Kernel functions to time in trace runs. Can be repeated.  [default: those "
             "with the largest total deltas of the session's exact counts]",
         ),
         click.Option(

@@ -28,9 +28,7 @@ def of_findings(
         raise InputError(INEXACT)
     others = comparison.labels[1:]
     if not others:
-        raise InputError(
-            f"{comparison.labels[0]} has nothing to be compared with: record two kernels"
-        )
+        raise InputError(f"{comparison.labels[0]} is the only kernel: record two kernels")
     if label is not None and label not in others:
         raise InputError(f"--kernel {label}: the session compares {', '.join(others)}")
     kernel = comparison.labels.index(label or others[-1])

@@ -70,7 +70,7 @@ def _sessions(recording: "Session | Parts") -> "tuple[dict[str, Session], PartKi
         return sessions, ARCHITECTURE
     for name in recording.names:
         if name not in sessions:
-            raise UndecidedError(f"{name} was not recorded yet: finish the recording")
+            raise UndecidedError(f"{name} has not been recorded yet: finish the recording")
     return sessions, recording.kind
 
 

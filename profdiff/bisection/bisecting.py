@@ -320,7 +320,7 @@ def _refuse(repository: Repository, good: tuple[str, str], bad: tuple[str, str])
         )
 
 
-# A boot with a short workload, where nothing was recorded yet.
+# A boot with a short workload, where nothing has been recorded yet.
 _RUN = (5.0, 20.0)
 # Good and bad; the culprit's parent, itself, bad and the revert once more, of which one is built.
 _MORE_BUILDS, _MORE_RUNS = 3, 6

@@ -244,8 +244,8 @@ class Measuring:
         except (BuildError, UnfitError) as error:
             if isinstance(error, BuildError) and _KILLED.search(error.first):
                 raise RunError(
-                    f"{error}: the compiler was killed, as where memory runs out: run the same "
-                    "command again"
+                    f"{error}: the compiler was killed, perhaps because memory ran out: run the "
+                    "same command again"
                 ) from error
             self.kept.give_up(commit, str(error))
             return self._skipped(commit, str(error))

@@ -56,7 +56,7 @@ class Judge:
             if change.base == change.other:
                 raise InputError(
                     f"good and bad execute the same number of instructions, {change.base:,.0f}: "
-                    "there is nothing to look for; a function may differ: --when "
+                    "there is nothing to look for; to search for one function, add --when "
                     "'instructions:FUNCTION > +5%'"
                 )
             middle = (change.other - change.base) / 2

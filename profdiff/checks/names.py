@@ -98,7 +98,7 @@ def _check_code(condition: Condition, code: Collection[str]) -> None:
     if any(one in code for one in CLASSES):
         if ITEMS[name].kind:
             raise InputError(f"{name!r} is an instruction of another architecture")
-        raise InputError(f"the recording does not tell {name!r}: record the session again")
+        raise InputError(f"the recording does not have {name!r}: record the session again")
     raise InputError(
         f"nothing is known of {name!r}: only exact counts tell which instructions ran; record with "
         "--collector exact"

@@ -19,7 +19,7 @@ def judge_rows(
     for condition in conditions:
         check_row(condition)
         if condition.unit == "/op":
-            raise InputError(f"condition '{condition}': nothing is per op: use %, or no unit")
+            raise InputError(f"condition '{condition}': there are no ops: use %, or no unit")
         try:
             found = list(changes(section, labels, condition))
         except AbsentError as error:

@@ -46,14 +46,14 @@ from profdiff.session.held import held
     multiple=True,
     metavar="LABEL=TREE",
     shell_complete=complete.sources,
-    help="Show source lines from this tree: a folder, or REPO@REV of a git repository. Once for "
-    "each kernel.  [default: what profdiff built it from]",
+    help="Show source lines from this tree: a folder, or REPO@REV of a git repository. Give it "
+    "once for each kernel.  [default: what profdiff built it from]",
 )
 @click.option(
     "--inlined-at",
     metavar="FUNCTION",
     shell_complete=complete.functions,
-    help="Show only the copies that are inlined into FUNCTION, or into these in a row: 'A > B'.  "
+    help="Show only the copies that are inlined into FUNCTION, or along a path: 'A > B'.  "
     "[default: all copies]",
 )
 @click.option(
@@ -82,13 +82,13 @@ from profdiff.session.held import held
     "--context",
     type=click.IntRange(0),
     metavar="N",
-    help="Show N instructions, or lines, that were never executed around each that was.  "
+    help="Show N never-executed instructions, or lines, around each executed one.  "
     "[default: 2 instructions, no lines]",
 )
 @click.option(
     "--cold",
     is_flag=True,
-    help="Show also instructions that ran less than 1% as often as the function's hottest.",
+    help="Also show instructions that ran less than 1% as often as the function's hottest.",
 )
 @click.option("--addresses", is_flag=True, help="Show the addresses of instructions.")
 @PER_OP

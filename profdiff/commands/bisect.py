@@ -96,14 +96,14 @@ def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--when",
     "condition",
     metavar="CONDITION",
-    help="A revision is bad if CONDITION holds between the good one and it, as in profdiff check: "
-    "'instructions:change_pte_range > +5%'.  [default: it executes more instructions than the "
-    "middle between good and bad]",
+    help="A revision is bad if CONDITION holds relative to the good one, as in profdiff check: "
+    "'instructions:change_pte_range > +5%'.  [default: its count is nearer to bad's than to "
+    "good's]",
 )
 @click.option(
     "--config",
     default="",
-    metavar="FILE|debian",
+    metavar="FILE|distribution",
     help="The config of all kernels, as config= in a SPEC.",
 )
 @click.option(
@@ -117,7 +117,7 @@ def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--arch",
     "architecture",
     type=click.Choice([architecture.arch for architecture in ARCHITECTURES]),
-    help="What to build the kernels for.  [default: this machine's]",
+    help="The architecture of the kernels.  [default: this machine's]",
 )
 @click.option(
     "--with",
@@ -126,14 +126,14 @@ def _workload_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Path(path_type=Path),
     metavar="PATCH",
     help="Build each revision with this patch on top where it applies: a fix without which some do "
-    "not build or boot. Repeat the option for more.",
+    "not build or boot. Can be repeated.",
 )
 @click.option(
     "-o",
     "--output",
     type=OUTPUT_FOLDER,
     metavar="FOLDER",
-    help="Where the bisection is kept.  [default: WORKLOAD.bisect]",
+    help="The folder of the bisection.  [default: WORKLOAD.bisect]",
 )
 @click.option(
     "--all",

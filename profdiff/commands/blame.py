@@ -47,7 +47,7 @@ from profdiff.topics.functions.selection import Selection
     "--ignore-revs-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Commits to pass over, as git blame has it.  [default: git's blame.ignoreRevsFile]",
+    help="A file of commits to ignore, as for git blame.  [default: git's blame.ignoreRevsFile]",
 )
 @click.option(
     "--kernel",
@@ -87,8 +87,8 @@ def blame(
     that they added, changed or removed. SESSION defaults to the newest session in this folder.
 
     The rows add up to the delta exactly. What no commit's lines explain has rows of its own, such
-    as lines that both kernels have and one executes more often. git blame is asked, nothing is
-    built: a commit named here is a suspect, not a culprit.
+    as lines that both kernels have and one executes more often. blame builds nothing: a commit
+    named here is a suspect, not a culprit.
     """
     from profdiff.api.blamed import of_findings
     from profdiff.evidence.findings import LazyFindings

@@ -33,9 +33,9 @@ def calibrate(output: str | None, width: int | None, ascii_only: bool) -> None:
     branches, divisions, fences, system calls, page faults, repeated string instructions, and loads
     from each level of cache. x86-64 and arm64.
 
-    calibrate takes a few seconds, no rights and no counters. Its unit is the cycle. A machine that
-    does other work, or a guest, has prices that vary: calibrate shows how much. report --prices
-    FILE shows what the changes of a recording would cost at such prices.
+    calibrate takes a few seconds, and needs neither root nor a PMU. Its unit is the cycle. On a
+    busy machine, or in a guest, prices vary: calibrate shows how much. report --prices FILE shows
+    what the changes of a recording would cost at such prices.
     """
     from profdiff.collectors.calibration.measure import ROUNDS, measure
     from profdiff.collectors.calibration.prices import encoded

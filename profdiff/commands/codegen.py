@@ -25,13 +25,13 @@ from profdiff.commands.output import TableOutput, refuse_inputs, table_options
     "--cflags",
     metavar="ARGUMENTS",
     multiple=True,
-    help="Compile each also with these: -Os. Can be repeated.",
+    help="Also compile each KERNEL with these flags: -Os. Can be repeated.",
 )
 @click.option(
     "--loop",
     type=click.IntRange(1),
     metavar="N",
-    help="Show this loop of the base.  [default: the innermost, the longest of these]",
+    help="Show this loop of the base.  [default: the longest innermost loop]",
 )
 @table_options(
     "Instead of the tables, judge TABLE[:ROW] OPERATOR BOUND, and fail if it holds: of a FUNCTION "

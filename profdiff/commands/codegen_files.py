@@ -44,7 +44,7 @@ def compiled(
     sides = _sides(parse_arguments(kernels or ["git:."]), compilers, cflags)
     if len(sides) < 2:
         raise InputError(
-            "one side has nothing to be compared with: name --compilers gcc-12,clang-19, --cflags "
+            "there is nothing to compare with: name --compilers gcc-12,clang-19, --cflags "
             "or another KERNEL"
         )
     name, function = _parsed(wanted)
@@ -87,7 +87,7 @@ def _sides(
                 found.append(_Side(label, git, flags))
     labels = [side.label for side in found]
     if again := next((label for label in labels if labels.count(label) > 1), None):
-        raise InputError(f"two sides are called {again}: name each compiler and --cflags once")
+        raise InputError(f"two sides have the label {again}: name each compiler and --cflags once")
     return found
 
 

@@ -49,6 +49,11 @@ OUTPUT_FILE, OUTPUT_FOLDER = _File(), _Folder()
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "ms": 1e-3}
 _MANY = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _NUMBER = re.compile(r"\s*(\d[\d_,]*(?:\.\d+)?(?:[eE]\d{1,2})?)\s*([A-Za-z%]*)", re.ASCII)
+# How click writes a range, and a whole default of a number that may have a fraction.
+_RANGE = re.compile(r"(?P<before>; |  \[)(?:[\d.e+-]+<=?)?x[<>]=?[\d.e+-]+\]$", re.ASCII)
+_WHOLE = re.compile(r"(default: \d+)\.0\b", re.ASCII)
+# A greater maximum only guards against slips.
+_GUARD = 10**6
 # As much of a mistake is told.
 _MAX_TEXT = 200
 
@@ -71,7 +76,7 @@ class Command(click.Command):
         rows = {
             max(param.opts, key=len): row
             for param in self.get_params(ctx)
-            if isinstance(param, click.Option) and (row := param.get_help_record(ctx))
+            if isinstance(param, click.Option) and (row := help_record(param, ctx))
         }
         for heading, names in self.headings.items():
             if shown := [rows.pop(name) for name in names if name in rows]:
@@ -134,11 +139,11 @@ class Command(click.Command):
         if "--" in words:
             behind = shlex.join(words[words.index("--") + 1 :])
             raise click.UsageError(
-                f"{words[0]} stands before --, but no option takes it: write {form}{behind}"
+                f"{words[0]} comes before --, but no option takes it: write {form}{behind}"
             )
         whole = f"{form}{shlex.join(words)}"[:_MAX_TEXT]
         raise click.UsageError(
-            f"{option} stands behind the workload {words[0]}: write -- before the workload, and "
+            f"{option} comes after the workload {words[0]}: write -- before the workload, and "
             f"profdiff's own options before that: {whole}"
         )
 
@@ -195,6 +200,31 @@ class Command(click.Command):
                 return f"{ctx.command_path} takes no {word} by itself: write {name} {word}"
         usage = " ".join([ctx.command_path, *self.collect_usage_pieces(ctx)])
         return f"{word} is one argument too many: {usage}"
+
+
+def help_record(parameter: click.Parameter, ctx: click.Context) -> tuple[str, str] | None:
+    """Its row of the help, or None if it is hidden or an argument; of a range the bounds that a
+    user may meet, in words."""
+    row = parameter.get_help_record(ctx)
+    if row is None or not _is_number(parameter):
+        return row
+    bounds = _bounds(parameter.type)
+    told = _WHOLE.sub(r"\1", _RANGE.sub(lambda found: _extra(found["before"], bounds), row[1]))
+    return row[0], told
+
+
+def _extra(before: str, bounds: str) -> str:
+    """The end of an option's extras: behind others, or alone in their brackets."""
+    if bounds:
+        return f"{before}{bounds}]"
+    return "]" if before == "; " else ""
+
+
+def _bounds(kind: click.ParamType[Any]) -> str:
+    assert isinstance(kind, (click.IntRange, click.FloatRange))  # noqa: S101
+    if kind.max is not None and kind.max < _GUARD:
+        return f"{kind.min or 0:,.15g} to {kind.max:,.15g}"
+    return f"at least {kind.min:,.15g}" if kind.min is not None and kind.min > 1 else ""
 
 
 command = partial(click.command, cls=Command)

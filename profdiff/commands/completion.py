@@ -122,9 +122,9 @@ def register() -> None:
 
 
 @command()
-@click.argument("shell", type=click.Choice(list(_SHELLS)))
+@click.argument("shell", metavar="|".join(_SHELLS), type=click.Choice(list(_SHELLS)))
 def completion(shell: str) -> None:
-    """Print the script with which SHELL completes commands, options, kernels, sessions and
+    """Print the script with which a shell completes commands, options, kernels, sessions and
     functions.
 
     \b

@@ -30,8 +30,8 @@ from profdiff.reports.form import ReportOptions, text, write_files
     multiple=True,
     metavar="LABEL=TREE",
     shell_complete=complete.sources,
-    help="Match lines by this tree: a folder, or REPO@REV of a git repository. Once for each "
-    "kernel.  [default: what profdiff built it from]",
+    help="Match lines by this tree: a folder, or REPO@REV of a git repository. Give it once "
+    "for each kernel.  [default: what profdiff built it from]",
 )
 @click.option(
     "--at",

@@ -176,7 +176,7 @@ def _sources(
     labels = list(dict.fromkeys(label for label, _ in files))
     times = Counter((label, os.path.realpath(path)) for label, path in files)
     if again := next((name for (name, _), count in times.items() if count > 1), None):
-        raise InputError(f"FILE: a recording of {again} is given twice, so it is no other boot")
+        raise InputError(f"FILE: a recording of {again} is given twice, so it is not another boot")
     vmlinux, kallsym, module, root = [
         _by_label(option, texts, labels)
         for option, texts in (

@@ -39,7 +39,7 @@ def kernel() -> None:
                                      git:~/linux@v6.16+fast.patch~cac1db8c3aad,
                                      git:~/linux@v6.16,config=distribution,cc=clang-18
       a machine that runs a kernel:  running, ssh://[user@]host[:port]
-    Behind all but the last, what its guest is given otherwise than others:
+    Settings of the guest, after any SPEC but the last kind:
       ,append=ARGUMENTS  ,memory=SIZE  ,cpus=N  ,cpu=MODEL
     """
 
@@ -107,8 +107,8 @@ def build_(specs: tuple[str, ...], quiet: bool) -> None:
 @click.option(
     "--unused",
     is_flag=True,
-    help="Remove kernels that profdiff built, with their worktrees, unless a NAME stands for them, "
-    "and saved machines, if they were not used for some time.",
+    help="Remove built kernels, their worktrees and saved machines that were not used for some "
+    "time. Kernels with a NAME stay.",
 )
 @click.option(
     "--older-than",
@@ -124,7 +124,7 @@ def remove(name: str | None, unused: bool, days: float | None) -> None:
       profdiff kernel remove good
       profdiff kernel remove --unused --older-than 30
 
-    A kernel that was removed is built again when it is asked for. Sessions do not need it, except
+    A removed kernel is built again when it is needed. Sessions do not need it, except
     to record more runs.
     """
     from profdiff.collectors.kernels import registered

@@ -27,7 +27,7 @@ _BTF = Path("/sys/kernel/btf/vmlinux")
     "--all",
     "every",
     is_flag=True,
-    help="Show all fields.  [default: fields that came or went, or changed their line or size]",
+    help="Show all fields.  [default: fields that are new or gone, or changed their line or size]",
 )
 @click.option(
     "--csv",
@@ -108,6 +108,6 @@ def _file(kernel: KernelArgument) -> Path:
     if machine and not machine.host and _BTF.is_file():
         return _BTF
     raise InputError(
-        f"{kernel.spec}: no debug ELF, so nothing tells its types: give its vmlinux, or BTF as in "
+        f"{kernel.spec}: no debug ELF, so its types are not known: give its vmlinux, or BTF as in "
         f"{_BTF.parent}"
     )

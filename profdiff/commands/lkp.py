@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     metavar="LINUX",
     default="linux",
     show_default=True,
-    help="The git repository of Linux that the recording is to build kernels from.",
+    help="The git repository of Linux from which the recording builds kernels.",
 )
 @click.option(
     "--json",
     metavar="FILE",
     type=OUTPUT_FILE,
-    help="Write all as JSON, profdiff.lkp/1 (-: standard output).",
+    help="Write everything as JSON, profdiff.lkp/1 (-: standard output).",
 )
 @click.option(
     "--experiment",

@@ -21,7 +21,7 @@ def mcp(folder: Path, allow_record: bool) -> None:
     """Answer questions about the recordings below FOLDER, by default this one, for an assistant
     that starts this command and speaks the Model Context Protocol over standard input and output.
 
-    The tools are sessions, report, annotate, blame, events and check. They only read, and only
+    The tools are sessions, report, annotate, blame, topic and check. They only read, and only
     recordings below FOLDER. Needs profdiff[mcp].
     """
     if find_spec("mcp") is None:

@@ -26,8 +26,8 @@ def merge(session: Path, shards: tuple[Path, ...]) -> None:
     options, each with some of the runs. Afterwards SESSION looks as if one process had recorded all
     runs. merge refuses shards with other kernels, options or workloads, or from another QEMU. If
     several shards have a run, merge takes it once if it is the same in all of them, and otherwise
-    refuses it. SESSION changes only when all files of a shard exist. merge says how many runs of
-    the plan are in no shard.
+    refuses it. SESSION changes only if all files of a shard exist. merge says how many planned
+    runs are missing.
     """
     from profdiff.recording.merge import merge as merged
     from profdiff.recording.schedule import in_no_shard

@@ -61,7 +61,7 @@ _HEADINGS: Headings = {
 @click.option(
     "--base",
     metavar="REV",
-    help="The base, which may stand in front without this option: a revision of this folder's "
+    help="The base; you can write it first, without --base: a revision of this folder's "
     "repository, git:REPO[@REV][,...], or with --append alone any SPEC. A folder with a "
     "recording: show its options again.",
 )
@@ -70,20 +70,24 @@ _HEADINGS: Headings = {
     "toggles",
     multiple=True,
     metavar="OPTION[=VALUE],...",
-    help="Build a kernel with this option of the config the other way round, or with VALUE.",
+    help="Build a kernel with this option of the config toggled, or set to VALUE.",
 )
 @click.option(
     "--append",
     multiple=True,
     metavar="ARGUMENTS",
-    help="Boot the base with these kernel arguments, too. Repeat the option for more kernels; "
-    "arguments of all kernels stand in REV,append=ARGUMENTS.",
+    help="Also boot the base with these kernel arguments, as another kernel. Can be repeated. "
+    "Write arguments for all kernels as REV,append=ARGUMENTS.",
 )
-@click.option("--dry-run", is_flag=True, help="Show what is built and recorded, and how long.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Only show what would be built and recorded, and how long it would take.",
+)
 @TOP
 @table_options(
     "Instead of the tables, judge a condition of profdiff check on each option, for example "
-    "'instructions > +1%', of a suite in each cell, and fail if it holds. Can be repeated."
+    "'instructions > +1%', in each cell of a suite, and fail if it holds. Can be repeated."
 )
 @partial(experiment_options, without=["--append"], hidden=["--kernel", "--series", "--compilers"])
 def options(
@@ -103,10 +107,10 @@ def options(
       profdiff options git:~/linux@v6.18 --toggle PREEMPT_LAZY -- ./workload.c
       profdiff options debian:trixie --append init_on_alloc=1 -- ./workload.c
 
-    REV is the base. What an option depends on is set, too, and what it changes besides is told; one
-    that Kconfig refuses is told, and the others are recorded. Builds go on from each other: only
-    what depends on an option is compiled. Run the same command again to resume. The other options
-    are those of profdiff record. With --width 72 the text fits into a mail.
+    REV is the base. profdiff also sets what an option depends on, and shows what else it changes.
+    It names and skips options that Kconfig refuses. Builds share object files: each compiles only
+    what depends on its option. Run the same command again to resume. The other options are those of
+    profdiff record. With --width 72, the text fits into a mail.
 
     With --fail-if, the exit status is 1 if a condition holds, 125 if one is inconclusive, else 0.
     """
@@ -215,7 +219,7 @@ def _kernels(
     if again := next((label for label in labels if labels.count(label) > 1), None):
         raise InputError(f"{again} is given twice: name each option once")
     if len(found) < 2:
-        raise InputError("no option is left to be recorded: Kconfig refuses each")
+        raise InputError("nothing to record: Kconfig refuses every option")
     return found
 
 

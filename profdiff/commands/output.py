@@ -126,7 +126,7 @@ class Output(NamedTuple):
         else as text. Raises InputError for a form that it does not have."""
         known = {form.name for form in forms}
         if self.asked.metric is not None:
-            raise InputError(f"{option} is of no metric: leave --metric out")
+            raise InputError(f"{option} does not depend on a metric: leave --metric out")
         for name in self.targets:
             if name not in known:
                 able = units.listed(f"--{one}" for one in sorted(known))

@@ -33,8 +33,8 @@ _SHOWN = 40
 @click.option("--all", "everything", is_flag=True, help="List every run, however many there are.")
 def plan(everything: bool, **options: Any) -> None:
     """Show what record would run with the same options, in which order, and roughly how long it
-    would take. plan runs and writes nothing, but kernels are fetched, and kernels from git that are
-    not built yet are built, which runs their trees' make files: plan asks before it does that."""
+    would take. plan records nothing, but it fetches kernels. It asks before it builds kernels from
+    git, which runs their Makefiles."""
     show_plan(options, everything=everything)
 
 

@@ -44,16 +44,20 @@ def record(**options: Any) -> None:
 
     COMMAND is a program, a shell or Python script, or a .c or .cpp file, with its arguments. Write
     it after --. profdiff copies the files that its words name into the guest.
+
     profdiff boots each kernel under QEMU, or records the kernel that a machine runs. To compare two
     kernels of one machine, record the first, reboot, and record the second into the same session
     (-o), which knows COMMAND. If you did not record that session on this machine, profdiff shows
-    COMMAND and asks before it runs it. profdiff counts the whole command. If --ops says which word
-    of COMMAND is its number of operations ({ops}, or a {NAME} of --sweep), profdiff also runs half
-    as many and subtracts them, so that start-up cancels out. If a program marks its loop with
-    PROFDIFF_START() and PROFDIFF_STOP() from profdiff.h (profdiff header prints its folder), exact
-    counts cover only what runs between the marks. A .c file with a testcase() and without main(),
-    as will-it-scale's tests are, does --ops operations. Run the same command again to resume an
-    interrupted recording.
+    COMMAND and asks before it runs it.
+
+    profdiff counts the whole command. If --ops says which word of COMMAND is its number of
+    operations ({ops}, or a {NAME} of --sweep), profdiff also runs half as many and subtracts them,
+    so that start-up cancels out. If a program marks its loop with PROFDIFF_START() and
+    PROFDIFF_STOP() from profdiff.h (profdiff header prints its folder), exact counts cover only
+    what runs between the marks. A .c file with a testcase() and without main(), like
+    will-it-scale's tests, does --ops operations.
+
+    Run the same command again to resume an interrupted recording.
     """
     record_experiment(options)
 

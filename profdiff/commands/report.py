@@ -44,7 +44,7 @@ PRICED = "inventory"
             *("--svg", "--svg-side-by-side", "--folded", "--folded-diff", "--speedscope"),
             *("--firefox", "--pprof"),
         ),
-        "Topics, as TOPIC does": ("--events", "--types", "--layout", "--sharing", "--inventory"),
+        "Topics, like TOPIC": ("--events", "--types", "--layout", "--sharing", "--inventory"),
     }
 )
 @SESSION
@@ -122,18 +122,18 @@ PRICED = "inventory"
     metavar="FILE|CPU",
     type=click.Path(path_type=Path),
     help="Show the inventory, and what each changed item of it would cost at the prices in FILE, "
-    "which profdiff calibrate wrote, or of a CPU that comes along: a wrong name lists them.  "
+    "which profdiff calibrate wrote, or of a CPU that profdiff knows (a wrong name lists them).  "
     "[default: prices.json in SESSION, if it is there]",
 )
 @click.option(
     "--by",
     type=click.Choice(["type", "field", "line"]),
-    help="With --types: what a row is, a type, a field or a line of the cache.  [default: field]",
+    help="With --types: show a row for each type, field or cache line.  [default: field]",
 )
 @click.option(
     "--fold-folios",
     is_flag=True,
-    help="With --types: count fields that struct folio has of struct page as those of page.",
+    help="With --types: count fields of struct folio as those of struct page at the same offset.",
 )
 @output_options
 def report(
@@ -254,7 +254,7 @@ def _prices(name: Path | None) -> "Prices | None":
         return read_prices(name)
     if str(name) not in presets:
         known = ", ".join(sorted(presets))
-        raise InputError(f"there is no file {name}; CPUs that come along: {known}")
+        raise InputError(f"there is no file {name}; profdiff knows these CPUs: {known}")
     return read_prices(presets[str(name)])
 
 

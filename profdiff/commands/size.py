@@ -43,7 +43,7 @@ def size(kernels: tuple[str, ...], tables: TableOutput) -> int:
     from profdiff.topics.size.shapes import section
 
     if len(kernels) < 2:
-        raise InputError("one kernel has nothing to be compared with: give two or more, base first")
+        raise InputError("one kernel cannot be compared: give two or more, the base first")
     files = {one.label: one.spec.elf(one.label) for one in parse_arguments(kernels)}
     refuse_inputs(tables.targets.values(), files.values())
     sizes = {label: KernelSizes.of(file) for label, file in files.items()}

@@ -189,9 +189,7 @@ def read(file: Path) -> dict[str, Any]:
         text = bounded.read(file, _MAX_SIZE).decode()
         if long := _LONG_KEY.search(text):
             line = text.count("\n", 0, long.start()) + 1
-            raise InputError(
-                f"{file}:{line}: a name of more than 32 parts is none of an experiment"
-            )
+            raise InputError(f"{file}:{line}: a key has at most 32 parts")
         return tomllib.loads(text)
     except OSError as error:
         if error.errno == errno.EFBIG:

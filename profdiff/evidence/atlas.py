@@ -105,7 +105,7 @@ def as_suite(folder: Path) -> Suite:
     if isinstance(found, Suite):
         return found
     if not found.sessions():
-        raise InputError(f"{folder}: nothing was recorded yet: finish the recording")
+        raise InputError(f"{folder}: nothing has been recorded yet: finish the recording")
     name = plain_name(folder)
     return _Alone(folder, name, found.command, [SuiteWorkload(name=name)])
 

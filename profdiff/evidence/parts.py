@@ -83,7 +83,7 @@ class PartsResults(msgspec.Struct, frozen=True, dict=True):
         """The results of a folder's sessions, by part. Raises SessionError where there is none,
         and for sessions that have different bases."""
         if not sessions:
-            raise SessionError(f"no {kind.name} was recorded yet: finish the recording")
+            raise SessionError(f"no {kind.name} has been recorded yet: finish the recording")
         return PartsResults.of(
             {name: Results.gather(session.manifest) for name, session in sessions.items()}, kind
         )

@@ -71,7 +71,9 @@ class SuiteResults:
             name, why = next(iter(found.damaged.items()))
             raise SessionError(f"{suite.folder}: nothing can be read: {name}: {why}")
         if not found.kernels:
-            raise SessionError(f"{suite.folder}: nothing was recorded yet: finish the recording")
+            raise SessionError(
+                f"{suite.folder}: nothing has been recorded yet: finish the recording"
+            )
         if not found.cells:
             raise InputError(
                 f"no cell of {suite.folder} is asked for: profdiff report {suite.folder} lists them"
@@ -105,7 +107,7 @@ class SuiteResults:
 
     @property
     def lacking(self) -> list[str]:
-        """The workloads of which nothing was recorded yet, although they were asked for."""
+        """The workloads of which nothing has been recorded yet, although they were asked for."""
         asked = [workload.name for workload in self.suite.workloads if self.suite.asks_of(workload)]
         return [name for name in asked if name not in self.begun]
 

@@ -103,7 +103,9 @@ def _check_value(option: str, command: str, value: str) -> None:
         link, _, title = value.partition(" ")
         _check_url(option, link)
         if title and command not in _TITLED:
-            raise InputError(f"{option}: {shown(title)} stands behind the URL, where nothing may")
+            raise InputError(
+                f"{option}: {shown(title)} comes after the URL, where nothing is allowed"
+            )
 
 
 def _one_line(option: str, value: str) -> str:

@@ -17,8 +17,8 @@ from profdiff.mcp.tools import Tools, answer
 _ABOUT = (
     "profdiff counts every instruction that kernels execute for a workload, and says which "
     "functions, inlined ones included, cost more on one kernel than on another. Begin with "
-    "`sessions`, then `report`; `annotate`, `blame` and `events` say more of a change. Counts are "
-    "not time."
+    "`sessions`, then `report`; `annotate`, `blame` and `topic` explain a change. Counts are not "
+    "time."
 )
 
 

@@ -258,7 +258,7 @@ def describe(imported: Sequence[Imported], *, ops: int | None, command: list[str
     known = {one.architecture: one.source.label for one in imported if one.architecture}
     if len(known) > 1:
         told = ", ".join(f"{label} on {name}" for name, label in known.items())
-        raise InputError(f"recorded on different architectures ({told}): they do not compare")
+        raise InputError(f"recorded on different architectures ({told}): they cannot be compared")
     commands = [one.command for one in imported if one.command]
     return m.Manifest(
         schema=m.SCHEMA,

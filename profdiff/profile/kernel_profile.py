@@ -44,7 +44,7 @@ def chosen(known: Mapping[str, _Of], wanted: str | None) -> _Of:
     if not known:
         able = " or ".join(name for name, one in registry.recording().items() if one.profiles)
         raise InputError(
-            f"no run of this session has a profile, which tells what functions cost: record with "
+            f"no run of this session has a profile, which says what functions cost: record with "
             f"--collector {able}"
         )
     if wanted is None:

@@ -34,11 +34,11 @@ def refuse(options: Mapping[str, Any]) -> None:
         )
     if options["command"]:
         raise InputError(
-            "--boot records no COMMAND: the boot is the workload: leave one of both out"
+            "--boot records no COMMAND: the boot is the workload: leave one of them out"
         )
     for name, told in _REFUSED.items():
         if options[name]:
-            raise InputError(f"--boot and {told}: a boot is one workload: leave one of both out")
+            raise InputError(f"--boot and {told}: a boot is one workload: leave one of them out")
     if others := [name for name in options["collectors"] or () if name != "exact"]:
         raise InputError(f"--boot: only exact counts know a boot: leave {' and '.join(others)} out")
     if options["restore"]:

@@ -16,7 +16,7 @@ from profdiff.collectors.recorder import Recorder
 from profdiff.session import manifest as m
 from profdiff.session.points import cells, recorded_at, titles
 
-# Where nothing was recorded yet: boot, settle and a short workload, on processors of different
+# Where nothing has been recorded yet: boot, settle and a short workload, on processors of different
 # years that do nothing else.
 _ASSUMED_SECONDS = (5.0, 20.0)
 _ASSUMED_RESTORED = (0.3, 2.0)

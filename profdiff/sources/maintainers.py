@@ -58,7 +58,7 @@ def _run(folder: Path, files: Sequence[str]) -> str:
     except FileNotFoundError as error:
         raise InputError(f"{SCRIPT}: perl is not installed") from error
     except subprocess.TimeoutExpired as error:
-        raise InputError(f"{SCRIPT} does not end within {_SECONDS} s") from error
+        raise InputError(f"{SCRIPT} did not end within {_SECONDS} s") from error
     if done.returncode:
         lines = done.stderr.decode(errors="replace").split("\n")
         raise InputError(f"{SCRIPT} failed: {next(filter(None, lines), 'it does not say why')}")

@@ -145,7 +145,7 @@ def revision(repository: Repository, release: str) -> str:
         raise InputError(f"{where} has several tags for {release}: {', '.join(tags)}; {_SAY}")
     known = candidates(release)
     if not known:
-        raise InputError(f"no release can be told from {release!r}: {_SAY}")
+        raise InputError(f"no release can be derived from {release!r}: {_SAY}")
     fetch = "fetch --unshallow --tags" if repository.git.shallow() else "fetch --tags"
     raise InputError(f"{where} has no tag {known[-1]}: git -C {where} {fetch}, or {_SAY}")
 

@@ -11,10 +11,10 @@ import { alone, state } from "../page/state.js";
 
 /** Why a difference is not known. @type {Record<Cause, string>} */
 const CAUSES = {
-  unresolved: "accesses in the same functions that are not resolved",
-  split: "accesses that are not resolved, in functions that only one of the kernels executes",
+  unresolved: "unresolved accesses in the same functions",
+  split: "unresolved accesses in functions that only one of the kernels executes",
   union: "accesses that may be of another member of a union",
-  wider: "accesses that are wider than the field that they are named for",
+  wider: "accesses wider than the field that they are named for",
   computed: "accesses whose offset is computed",
   container: "accesses by a pointer to the struct that the field is in, or to one in it",
 };
@@ -164,19 +164,18 @@ export function signSentences(rows) {
   const others = state.left !== data.base && state.right !== data.base;
   return [
     ...(spans.some(({ sure }) => !sure)
-      ? [`${UNSURE}: accesses that are not resolved, or may be of other data, could explain the ` +
-        "difference; its row says, when opened, between which numbers it lies."]
+      ? [`${UNSURE}: unresolved or ambiguous accesses could explain the difference; open its row ` +
+        "to see the interval."]
       : []),
     ...(spans.some(({ low, high, sure }) => sure && low !== high)
-      ? [`${ABOUT}: accesses that are not resolved, or may be of other data, can make the number ` +
-        "larger or smaller, but do not change its sign."]
+      ? [`${ABOUT}: unresolved or ambiguous accesses can change the number, but not its sign.`]
       : []),
     ...(rows.some(({ name }) => name.includes(" | "))
       ? ["|: names of one place in a union."] : []),
     ...(rows.some(({ name }) => name.includes(" = "))
       ? ["=: names that kernels have for one field."] : []),
     ...(others && !alone()
-      ? [`How sure a difference is, is known only against ${visible(data.base)}.`] : []),
+      ? [`Whether a difference is sure is known only relative to ${visible(data.base)}.`] : []),
     "Counts are loads and stores that the kernel's code executed, not cache misses; user space " +
       "is not covered.",
   ];

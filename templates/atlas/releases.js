@@ -39,8 +39,8 @@ export const seriesParts = () => atlas().series.map((series, number) => {
     titled("h2", series.title || "Releases", `title-${number}`),
     machineLine(series),
     releasesTable(series, number),
-    element("p", "Each release is compared with the one before it. Smaller changes are " +
-      `significant, and not relevant: they are below ${least()}.`, "machine"),
+    element("p", "Each release is compared with the one before it. Changes below " +
+      `${least()} are significant, but not relevant.`, "machine"),
     // The newest first: that is what was asked for.
     ...series.releases.flatMap((_, at) => releaseParts(series, number, at)).reverse().flat(),
     ...cellsParts(series, number),

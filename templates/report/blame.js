@@ -113,7 +113,7 @@ function drawRows({ base, new: other, delta, rows, renamed, notes, revisions }) 
   const at_ = (/** @type {string} */ label) =>
     kernelTitle(label) + (revisions[label] ? ` at ${revisions[label].slice(0, HASH)}` : "");
   const pairs = renamed.map(({ vanished, new: now, alike }) =>
-    `${vanished} → ${now}? Of their code, ${fixed(100 * alike, 0)}% is alike.`);
+    `${vanished} → ${now}? ${fixed(100 * alike, 0)}% of their code is alike.`);
   const listedPairs = allShown ? pairs : pairs.slice(0, FIRST_PAIRS);
   const rest = pairs.length - listedPairs.length;
   if (rest) listedPairs.push(`${count(rest)} more pairs may be one function, renamed or moved`);

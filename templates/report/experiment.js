@@ -84,6 +84,6 @@ function stateThere() {
   const { verdict, differences, changes } = there;
   const told = verdict === "not compared" ? ["The kernels' state is not compared there."] : [];
   if (differences.length) told.push(`The kernels' state differs there: ${differences.join(", ")}.`);
-  if (changes.length) told.push(`Their state is not that of other points: ${changes.join(", ")}.`);
+  if (changes.length) told.push(`Their state differs from other points: ${changes.join(", ")}.`);
   return told.join(" ");
 }

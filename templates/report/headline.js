@@ -17,7 +17,7 @@ const CHIP_ROWS = 3;
 
 export function drawAnswers() {
   const { answers, base, heading, workload } = data;
-  const nothing = `One kernel: ${base}. Nothing to compare it with.`;
+  const nothing = `One kernel: ${base}. There is nothing to compare it with.`;
   const where = data.joint ? ` ${data.joint.where}` : "";
   document.title = visible(`profdiff: ${labels().join(" against ")}${where}`);
   // What several parts have in common stands above.
@@ -53,7 +53,7 @@ function howTheyDiffer(base, label) {
   const options = data.facts.config.filter(unlike);
   const relevant = options.filter((one) => one.relevant).length;
   if (options.length) differ.push(`${options.length} config options (${relevant} relevant)`);
-  const meant = intended.length ? `They were to differ in ${intended.join(", ")}. ` : "";
+  const meant = intended.length ? `They are meant to differ in ${intended.join(", ")}. ` : "";
   const said = differ.length
     ? `${meant}They ${meant && "also "}differ in ${differ.join(", ")}.`
     : `${meant}No ${meant && "other "}difference between the kernels is known.`;

@@ -97,7 +97,7 @@ def test_what_is_not_recorded_is_undecided(tmp_path: Path) -> None:
     part(made.part("x86_64"), example()["x86_64"])
     arguments = ("check", made.folder, "--fail-if", "instructions > +1%")
     said = error_line(profdiff(*arguments, status=125))
-    assert said == "arm64 was not recorded yet: finish the recording"
+    assert said == "arm64 has not been recorded yet: finish the recording"
     part(made.part("arm64"), example()["arm64"], POINTS[:1])
     said = error_line(profdiff(*arguments, "--at", "folio_kib=64", status=125))
     assert said == "arm64 does not have this point: finish the recording"

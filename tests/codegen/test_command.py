@@ -218,7 +218,7 @@ def test_with_lto_the_kernel_is_built(tree: Path, env: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["sum_counts"], "one side has nothing to be compared with: name --compilers"),
+        (["sum_counts"], "there is nothing to compare with: name --compilers"),
         (
             ["sum_count", *(two := ["--compilers", "gcc-12,gcc-11"])],
             "no source of .* defines sum_count: name an object",

@@ -104,9 +104,9 @@ def test_paths_beside_the_file_are_meant_from_there(
         ("repeat = " + "9" * 5000, "is not valid TOML"),
         ("repeat = 0x" + "f" * 5000, "repeat holds a number that is too large"),
         ("repeat = 9223372036854775808", "repeat holds a number that is too large"),
-        ('command = ["true", "a\\u0000b"]', "command holds a NUL"),
-        ('kernel = ["a=\\u0000.deb"]', "kernel holds a NUL"),
-        ('output = "\\u0000"', "output holds a NUL"),
+        ('command = ["true", "a\\u0000b"]', "command contains a NUL"),
+        ('kernel = ["a=\\u0000.deb"]', "kernel contains a NUL"),
+        ('output = "\\u0000"', "output contains a NUL"),
     ],
 )
 def test_malformed_files_are_refused(tmp_path: Path, text: str, words: str) -> None:

@@ -123,7 +123,7 @@ def test_what_is_refused_before_anything_is_built(
 )
 def test_what_does_not_become_set_is_refused(repo: MadeRepository, code: str, option: str) -> None:
     job = _job(repo, f"@unable,cc=clang-19,{code}")
-    with pytest.raises(InputError, match=rf"{code} \({option}.*\) does not become set: .*clang"):
+    with pytest.raises(InputError, match=rf"{code} \({option}.*\) is not set: .*clang"):
         build(job, "k", quiet=True)
     # It is no reason to take what is there for damaged.
     with slot_for(job.prepared, job.objects) as slot:

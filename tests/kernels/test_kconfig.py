@@ -148,8 +148,8 @@ def test_what_must_be_set_too(
     ("name", "value", "config", "why"),
     [
         ("OUTSIDE", "y", "", "the source has no option OUTSIDE"),
-        ("QUIET", "y", "", "nobody can set QUIET"),
-        ("SLUB_TINY", "y", "", "it depends on MMU: nobody can set MMU"),
+        ("QUIET", "y", "", "it is not possible to set QUIET"),
+        ("SLUB_TINY", "y", "", "it depends on MMU: it is not possible to set MMU"),
         ("PREEMPT", "n", "EXPERT=y PREEMPT=y", r"choice: .*\(PREEMPT_NONE, PREEMPT_LAZY\)"),
         ("PREEMPT_LAZY", "y", "EXPERT=y ARCH_NEEDS=y", "ARCH_NEEDS: the source has no option"),
         ("VM_PGFLAGS", "y", "MMU=y EXPERT=y HZ=300", "the value of HZ"),

@@ -205,7 +205,7 @@ def test_names_in_a_circle() -> None:
     path = kernel_registry._path()
     path.write_text('{"kernels": {"a": "b", "b": "a", "c": "c"}}')
     for name in ("a", "c"):
-        with pytest.raises(InputError, match="stands for itself"):
+        with pytest.raises(InputError, match="refers to itself"):
             at(name)
 
 

@@ -82,7 +82,7 @@ def test_what_an_option_takes_and_changes(repo: MadeRepository) -> None:
         ("NOWHERE", "the source has no such option"),
         ("SWAP=y", "the base has SWAP=y"),
         ("ABSENT", "Kconfig makes it n"),
-        ("HIDDEN", "nobody can set HIDDEN"),
+        ("HIDDEN", "it is not possible to set HIDDEN"),
         ("PROC_FS", r"a guest needs CONFIG_PROC_FS \(/proc\) built in"),
         ("LOCALVERSION", 'it is "-profdiff": write LOCALVERSION=VALUE'),
     ],

@@ -170,7 +170,7 @@ def test_what_is_of_one_architecture_is_refused(folder: Path, options: tuple[str
 def test_nothing_recorded_is_one_line(tmp_path: Path) -> None:
     made = Parts.create(tmp_path / "S", ("x86_64", "arm64"), ["profdiff", "record"])
     said = error_line(profdiff("mail", made.folder, *SENDER, status=2))
-    assert "no architecture was recorded yet: finish the recording" in said
+    assert "no architecture has been recorded yet: finish the recording" in said
 
 
 @pytest.mark.parametrize(

@@ -127,13 +127,13 @@ def test_what_is_not_certain_has_no_number(opened: Page) -> None:
     """500 stores to nobody knows what can be of the field as well."""
     assert numbers(opened, "vma.seq store") == ["0.00", "7.00", "?", "?"]
     notes = opened.page.inner_text("#accesses-notes")
-    assert "?: accesses that are not resolved" in notes and "~" not in notes
+    assert "?: unresolved or ambiguous" in notes and "~" not in notes
     opened.page.click("#accesses-data-rows button:has-text('vma.seq') >> nth=1")
     opened.wait_until("document.querySelector('#accesses .details')")
     said = opened.page.inner_text("#accesses .details")
     # As low as 7 - 50 per op, as high as 7 + 45.
     assert "The true difference is between -43.00 and +52.00 per op." in said
-    assert "accesses in the same functions that are not resolved" in said
+    assert "unresolved accesses in the same functions" in said
 
 
 def test_a_row_leads_to_its_functions(opened: Page) -> None:
@@ -278,7 +278,7 @@ def test_any_two_kernels_of_three(browser: Any, tmp_path: Path) -> None:
     # Of two others it is not known how sure a difference is.
     page.page.select_option("#right", "third")
     assert numbers(page, "vma.flags load") == ["193.70", "56.00", "", ""]
-    assert "only against base" in page.page.inner_text("#accesses-notes")
+    assert "only relative to base" in page.page.inner_text("#accesses-notes")
     page.close()
 
 

@@ -97,7 +97,7 @@ def test_rows_add_up_to_the_delta(browser: Any, tmp_path: Path) -> None:
     assert "the same lines were changed by: a1a1a1a1a1a1" in rows[3][4]
     notes = page.page.inner_text("#blame-notes")
     assert "new at d4d4d4d4d4d4 against base at c3c3c3c3c3c3" in notes.replace(" (base)", "")
-    assert "old_way → new_way? Of their code, 87% is alike." in notes
+    assert "old_way → new_way? 87% of their code is alike." in notes
     assert "the tree of new is dirty" in notes
     page.page.select_option("#unit", "absolute")
     first = [one[0] for one in cells(page)]
@@ -148,7 +148,7 @@ def test_many_rows_are_folded(browser: Any, tmp_path: Path) -> None:
     assert rest[4] == "Show 24 more rows"
     page.page.click("#blame-rows button:has-text('more rows')")
     assert len(cells(page)) == 32
-    assert "9% is alike" in page.page.inner_text("#blame-notes")
+    assert " 9% of their code" in page.page.inner_text("#blame-notes")
     assert cells(page)[-1] == foot
     page.close()
 

@@ -104,7 +104,7 @@ def test_the_state_at_the_chosen_point(browser: Any, folder: Path, tmp_path: Pat
         shifts = [shift] if name == "x86_64" else []
         parts[name] = replace(found, state=State(differences=differs, points=told, shifts=shifts))
     page = Page(browser, replace(made, parts=parts), tmp_path, 1200)
-    other = "Their state is not that of other points: minor faults."
+    other = "Their state differs from other points: minor faults."
     huge = "The kernels' state differs there: AnonHugePages of the workload (KiB)."
     for point, said in (
         ("architecture=x86_64,folio_kib=4", other),

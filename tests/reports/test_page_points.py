@@ -261,7 +261,7 @@ def test_the_state_of_a_point_and_what_its_lengths_leave_out(browser: Any, tmp_p
     said = "The kernels' state differs there: AnonHugePages of the workload (KiB)."
     assert page.page.inner_text("#place-state") == said
     page.page.select_option("#point", "size_kib=4")
-    said = "Their state is not that of other points: minor faults."
+    said = "Their state differs from other points: minor faults."
     assert page.page.inner_text("#place-state") == said
     line = "tr:has(th:has-text('Does not grow with ops: instructions, exact'))"
     page.unfold()

@@ -132,7 +132,7 @@ def test_conditions(files: Mapping[str, Path]) -> None:
     assert "new: functions has no row 'none'" in absent
     for condition, why in (
         ("nothing:other > +0", "size has no table 'nothing'"),
-        ("functions:other > +1/op", "nothing is per op: use %, or no unit"),
+        ("functions:other > +1/op", "there are no ops: use %, or no unit"),
         ("functions:other changed", "write it like 'functions:other > +0'"),
     ):
         assert why in error_line(profdiff("size", *words, "--fail-if", condition, status=2))
@@ -204,7 +204,7 @@ def test_what_is_refused(files: Mapping[str, Path], tmp_path: Path) -> None:
     text.write_text("no kernel\n")
     damaged.write_bytes(base.read_bytes()[:600])
     for words, due in [
-        ([base], "one kernel has nothing to be compared with: give two or more, base first"),
+        ([base], "one kernel cannot be compared: give two or more, the base first"),
         ([f"a={base}", f"a={base}"], "the label a is given twice"),
         ([f"a={base}", f"b={text}"], "text is not an ELF file and has no debug ELF"),
         ([f"a={base}", f"b={damaged}"], "damaged is damaged (Invalid ELF"),

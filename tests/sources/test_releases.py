@@ -51,7 +51,7 @@ def test_a_commit_in_the_release(tagged: MadeRepository) -> None:
         ("6.12.38+deb12-amd64", "has no tag v6.12.38: git -C .* fetch --tags, or name revisions"),
         ("6.18.0-rc1", "has no tag v6.18-rc1: "),
         ("6.1", "has no tag v6.1: "),
-        ("next", "no release can be told from 'next': name revisions: --base REV --new REV"),
+        ("next", "no release can be derived from 'next': name revisions: --base REV --new REV"),
         ("6.12.107-g0123456789ab", "has no revision '0123456789ab'"),
     ],
 )

@@ -290,7 +290,7 @@ def test_the_command(tmp_path: Path) -> None:
     wrong = profdiff("atlas", one, tmp_path, "-o", tmp_path / "out", status=2)
     assert "is not a session, but holds some" in error_line(wrong)
     full = profdiff("atlas", one, "-o", two, status=2)
-    assert "something else than a site" in error_line(full)
+    assert "is not a site of profdiff" in error_line(full)
     wide = profdiff("atlas", one, "-o", tmp_path / "wide", "--threshold", "60%")
     assert "0 of 2 cells cost at least 60% more" in wide.stdout
 

@@ -73,7 +73,7 @@ def test_a_strangers_file_of_our_name_is_not_overwritten(tmp_path: Path) -> None
     site = tmp_path / "site"
     made(site, "index.html", content="old")
     (site / "cells.html").write_text("mine")
-    with pytest.raises(InputError, match=r"cells\.html is not of the site"):
+    with pytest.raises(InputError, match=r"cells\.html is not part of the site"):
         made(site, "index.html", "cells.html")
     assert files(site) == {"index.html": "old", "cells.html": "mine"}
 

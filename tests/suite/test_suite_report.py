@@ -297,7 +297,7 @@ def test_a_twin_shows_whether_cells_differ_from_themselves(tmp_path: Path) -> No
 
 def test_other_bases_and_nothing_recorded_are_one_line(tmp_path: Path) -> None:
     suite = _suite(tmp_path / "S", ["a", "b"])
-    with pytest.raises(SessionError, match="nothing was recorded yet"):
+    with pytest.raises(SessionError, match="nothing has been recorded yet"):
         suite_document.build(suite)
     part(suite.part("a"), {"base": [_row("f", 1)], "new": [_row("f", 1)]}, [m.Point({}, 1)])
     part(suite.part("b"), {"new": [_row("f", 1)], "base": [_row("f", 1)]}, [m.Point({}, 1)])

@@ -116,7 +116,7 @@ def test_an_unsure_difference_has_no_number(recorded: Path) -> None:
     said = profdiff("report", recorded.parent / "unsure.profdiff", "--types").stdout
     (row,) = (line for line in said.splitlines() if "mutex.owner" in line and "store" in line)
     assert row.split()[:4] == ["0.00", "8.00", "?", "?"]
-    assert "?: accesses that are not resolved" in said
+    assert "?: unresolved or ambiguous" in said
 
 
 def test_folios_are_folded_where_that_is_asked_for(recorded: Path) -> None:

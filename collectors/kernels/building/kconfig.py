@@ -110,7 +110,7 @@ class Kconfig(dict[str, Option]):
         if option is None or not option.defined:
             raise UnmetError(f"the source has no option {name}")
         if not option.prompts:
-            raise UnmetError(f"nobody can set {name}: it follows from other options")
+            raise UnmetError(f"it is not possible to set {name}: it follows from other options")
         if depth > _MAX_DEPTH or self._steps > _MAX_STEPS:
             raise UnmetError(f"{name} depends on too many others")
         return _cheapest(
@@ -180,7 +180,7 @@ def _cheapest(ways: Iterable[Callable[[], dict[str, str]]]) -> dict[str, str]:
         except UnmetError as error:
             first = first or error
     if not found:
-        raise first or UnmetError("nothing says what it depends on")
+        raise first or UnmetError("its dependencies are not known")
     return min(found, key=len)
 
 

@@ -39,7 +39,7 @@ def parse_varied(text: str, names: tuple[str, ...] = ()) -> tuple[Spec, Variant]
     machine that is given something."""
     bare, variant = split(text)
     if bare.endswith(",vmlinux="):
-        raise InputError(f"{bare}: no file is named behind vmlinux=")
+        raise InputError(f"{bare}: no file is named after vmlinux=")
     spec, own = _parse(bare, names)
     variant = own.also(variant)
     if isinstance(spec, Machine) and variant != NO_VARIANT:
@@ -56,7 +56,7 @@ def _parse(text: str, names: tuple[str, ...]) -> tuple[Spec, Variant]:
             return found, NO_VARIANT
     if is_label(text) and (known := registered().get(text)) is not None:
         if text in names:
-            raise InputError(f"the name {text} stands for itself: register it anew")
+            raise InputError(f"the name {text} refers to itself: register it again")
         return parse_varied(known, (*names, text))
     return _Nowhere(text), NO_VARIANT
 

@@ -105,7 +105,7 @@ class ExperimentCommand(Command):
 
     def _take_suite(self, ctx: click.Context, args: list[str], suite: SuiteFile) -> None:
         if "suite" not in (parameter.name for parameter in self.params):
-            raise InputError(f"{ctx.command_path} is of one workload, and that file has several")
+            raise InputError(f"{ctx.command_path} records one workload, but that file has several")
         outer = {**(ctx.default_map or {}), **suite.values}
         ctx.default_map = outer
         ctx.meta[_SUITE] = GivenSuite(suite, list(args), outer)
@@ -217,7 +217,7 @@ def _text(file: Path, key: str, value: object) -> str:
         raise InputError(f"{file}: {key} holds a number that is too large")
     text = str(value)
     if "\0" in text:
-        raise InputError(f"{file}: {key} holds a NUL, which an argument cannot")
+        raise InputError(f"{file}: {key} contains a NUL character, which an argument cannot have")
     return text
 
 

@@ -68,14 +68,14 @@ def _options() -> list[click.Parameter]:
         _option(
             "--only",
             "Record only the suite's cells whose name matches: 'mprotect*', 'mprotect/anon,*'. "
-            "Repeat the option for more; with --tag, both must hold.",
+            "Can be repeated; with --tag, both must match.",
             multiple=True,
             metavar="GLOB",
             shell_complete=complete.workloads,
         ),
         _option(
             "--tag tags",
-            "Record only the suite's workloads with this tag. Repeat the option for more.",
+            "Record only the suite's workloads with this tag. Can be repeated.",
             multiple=True,
             metavar="TAG",
         ),
@@ -91,17 +91,17 @@ def _options() -> list[click.Parameter]:
             "build tree, .deb files, debian:SUITE, debian:VERSION, git:REPO[@REV], a name "
             "(profdiff kernel add); or a machine that runs it: running, "
             "ssh://[user@]host[:port]. Give two or more; the first is the base. "
-            "SPEC,append=ARGUMENTS,memory=SIZE,cpus=N,cpu=MODEL gives its guest these, arguments "
-            "behind those of --append.",
+            "SPEC,append=ARGUMENTS,memory=SIZE,cpus=N,cpu=MODEL configures its guest; these "
+            "arguments follow those of --append.",
             multiple=True,
             metavar="[LABEL=]SPEC",
             shell_complete=complete.kernels,
         ),
         _option(
             "--variant variants",
-            "Compare programs on one kernel: a program or source file, for which {program} stands "
-            "as the first word of COMMAND; an environment, such as LD_LIBRARY_PATH=DIR; or a root "
-            "folder (as --sysroot) with COMMAND's program. Give two or more, the base first.",
+            "Compare programs on one kernel: a program or source file, if the first word of "
+            "COMMAND is {program}; an environment, such as LD_LIBRARY_PATH=DIR; or a root folder "
+            "(as for --sysroot) with COMMAND's program. Give two or more, the base first.",
             multiple=True,
             metavar="LABEL=PROGRAM|NAME=VALUE|DIR",
         ),
@@ -171,8 +171,7 @@ def _options() -> list[click.Parameter]:
         ),
         _option(
             "--no-file no_files",
-            "Do not copy the file that this word of COMMAND happens to name: the word means "
-            "something else.",
+            "Do not copy the file that this word of COMMAND happens to name. Can be repeated.",
             multiple=True,
             metavar="WORD",
         ),
@@ -185,8 +184,9 @@ def _options() -> list[click.Parameter]:
         ),
         _option(
             "--replay",
-            "Instead of COMMAND, replay in guests what 'strace -f -y -o FILE PROGRAM' wrote: the "
-            "program's system calls, on files made as it met them. --ops says how often (10).",
+            "Instead of running COMMAND, replay the system calls of a program in guests, from the "
+            "trace that 'strace -f -y -o FILE PROGRAM' wrote, on files made to match. --ops is the "
+            "number of replays (10 without it).",
             metavar="FILE",
         ),
         _option(
@@ -215,16 +215,16 @@ def _options() -> list[click.Parameter]:
         _option("--append", "Extra kernel arguments.", default="", metavar="ARGUMENTS"),
         _shown(
             "--settle",
-            "Guest seconds to wait between boot and workload, so that boot work finishes.",
+            "Seconds of guest time to wait between boot and workload, so that boot work finishes.",
             click.FloatRange(0, 3600),
             5.0,
             metavar="SECONDS",
         ),
         _shown(
             "--timeout",
-            "Limit for one run, in seconds. For a guest, only the seconds count in which it "
-            "computes or sleeps, not those in which it waits for a busy processor; ten times as "
-            "many seconds of wall time end it too. For a machine, it is wall time.",
+            "Limit for one run. For a guest, it is the guest's own time, which stops while QEMU "
+            "waits for a busy host; ten times as much wall time also ends a run. For a machine, it "
+            "is wall time.",
             click.FloatRange(1, 10**6),
             600.0,
             metavar="SECONDS",
@@ -255,8 +255,8 @@ def _options() -> list[click.Parameter]:
             "--vary-state",
             "Repeat exact counts in N other states that should not matter: numbers of mappings and "
             "open files, environment, pid, caches, addresses. A change that holds in all is exact. "
-            "Without this option, what changed by 5% is repeated until its verdict stands, in at "
-            "most 4 states: in restored machines, and in suites. 0: none.",
+            "Without this option, record repeats what changed by 5%, in restored machines and in "
+            "suites, until the verdict is certain, in at most 4 states. 0: none.",
             type=click.IntRange(0, 1000),
             metavar="N",
         ),
@@ -274,9 +274,9 @@ def _options() -> list[click.Parameter]:
         ),
         _option(
             "--restore/--no-restore",
-            "Boot each kernel once, save its machine before the workload comes, and restore it for "
-            "each run, which takes less than a tenth of the time. Under KVM, guests "
-            "always boot. Counts differ a little from those of --no-restore "
+            "Boot each kernel once, save its machine before the workload starts, and restore it "
+            "for each run, which takes less than a tenth of the time. Under KVM, guests always "
+            "boot. Counts differ a little from those of --no-restore "
             "(docs/restored-machines.md). A session continues as it began.  [default: --restore]",
             default=None,
         ),

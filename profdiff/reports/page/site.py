@@ -102,9 +102,7 @@ def _ours(target: Path) -> set[str] | None:
     marker = target / MARKER
     if not marker.is_file():
         if any(target.iterdir()):
-            raise InputError(
-                f"{target} holds something else than a site of profdiff: name another folder"
-            )
+            raise InputError(f"{target} is not a site of profdiff: name another folder")
         return None
     try:
         content = msgspec.json.decode(bounded.read_json(marker, _MAX_MARKER), type=_Content)
@@ -127,7 +125,9 @@ def _take_over(old: Path, new: Path, ours: set[str], site: SiteFolder) -> None:
             if str(relative) in ours:
                 continue
             if relative.as_posix() in site or (new / relative).exists():
-                raise InputError(f"{source} is not of the site, which has a file of that name now")
+                raise InputError(
+                    f"{source} is not part of the site, which now has a file of that name"
+                )
             (new / relative).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, new / relative, follow_symlinks=False)
 

@@ -103,7 +103,7 @@ def _of_session(path: Path) -> Trace:
         if run.kernel == base and run.point == first and not counts:
             counts.update({Call(name): number for name, number in calls_of(found, run).items()})
     if not counts:
-        raise InputError(f"{path} does not tell its program's system calls: trace it with strace")
+        raise InputError(f"{path} does not have its program's system calls: trace it with strace")
     return Trace(path.name, "profdiff", counts, None)
 
 
@@ -129,8 +129,8 @@ def _of_perf_data(path: Path) -> Trace:
         return Trace(path.name, "perf record", counts, None)
     if any(event.name == "raw_syscalls:sys_enter" for event in data.events):
         raise InputError(
-            f"{path.name} has the numbers of system calls in data that is not read: give what "
-            f"'perf script -i {path.name}' prints"
+            f"{path.name} has the numbers of system calls in data that profdiff does not read: "
+            f"give what 'perf script -i {path.name}' prints"
         )
     raise InputError(f"{path.name} has no system calls: perf record -e 'syscalls:sys_enter_*'")
 
@@ -166,7 +166,7 @@ class _Reader:
                 seconds = (self._last or 0) - (self._first or 0) if timed else 0
                 return Trace(name, tool, counts, seconds or None)
         raise InputError(
-            f"{name} has no system call that is known here: give what strace -f -tt, strace -c, "
+            f"{name} has no known system call: give what strace -f -tt, strace -c, "
             "perf trace, perf script or bpftrace writes"
         )
 

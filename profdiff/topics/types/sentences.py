@@ -14,13 +14,10 @@ _GROUPS: Mapping[Group, str] = {
     "unresolved": "unresolved",
 }
 IS_UNSURE = (
-    "?: accesses that are not resolved, or may be of other data, could explain the difference; "
-    "--json has the interval in which it lies, and why."
+    "?: unresolved or ambiguous accesses could explain the difference; --json has its interval, "
+    "and why."
 )
-IS_ABOUT = (
-    "~: accesses that are not resolved, or may be of other data, can make the number larger or "
-    "smaller, but do not change its sign."
-)
+IS_ABOUT = "~: unresolved or ambiguous accesses can change the number, but not its sign."
 UNION = "|: names of one place in a union."
 SAME = "=: names that kernels have for one field."
 FOLIOS = (
