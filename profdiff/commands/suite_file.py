@@ -154,6 +154,8 @@ def _entry(file: Path, keys: Keys, number: int, content: dict[str, Any]) -> Suit
     try:
         described = msgspec.convert(told, SuiteWorkload)
         values = keys.values(file, rest)
+        if "op" in told:
+            values.setdefault("op", described.op)
     except (msgspec.ValidationError, InputError) as error:
         raise InputError(f"workload {name}: {error}") from error
     if not values.get("command"):

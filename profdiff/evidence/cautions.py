@@ -1,5 +1,6 @@
 """What a reader must know of what was asked for: features that kernels lack, so that a workload
-does nothing there and looks the same; and what is counted of a program without marks."""
+does nothing there and looks the same; what is counted of a program without marks; and commits that
+were not built with one config."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,6 +8,8 @@ from profdiff.base import bounded, units
 from profdiff.base.errors import SessionError
 from profdiff.collectors import registry
 from profdiff.profile.session_facts import known_options
+from profdiff.session.bisection import CULPRIT, PARENT
+from profdiff.session.facts import Facts
 from profdiff.session.kernel_config import NOT_SET
 from profdiff.session.manifest import Run
 from profdiff.session.points import Setting
@@ -41,6 +44,8 @@ _CALLED = {
     "userfaultfd": "USERFAULTFD",
 }
 _MAX_PROGRAM = 32 << 20
+# What a commit that changes Kconfig files may add, remove or set otherwise.
+_MAX_OPTIONS = 10
 # What a program calls so often is not part of its start.
 _OFTEN, _PART, _SHOWN = 10, 0.05, 4
 
@@ -49,6 +54,19 @@ def cautions(session: Session, setting: Setting, state: State) -> list[str]:
     """A line for each. What cannot be read is passed over."""
     calls = _calls(setting, state)
     return [*_lacking(session, calls), *_unmarked(session, setting, calls)]
+
+
+def of_builds(facts: Facts) -> list[str]:
+    """A line if the first bad commit of a bisection and its parent were built with other configs
+    than a commit explains."""
+    options = [one for one in facts.config if {PARENT, CULPRIT} <= one.values.keys()]
+    differ = sum(one.between(PARENT, CULPRIT) is not None for one in options)
+    if differ <= _MAX_OPTIONS:
+        return []
+    return [
+        f"CONFIGS DIFFER: {PARENT} and {CULPRIT} in {differ:,} options, more than one commit "
+        "changes: the change may come from these and not from the commit"
+    ]
 
 
 def _lacking(session: Session, calls: Mapping[str, int]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import registry
 from profdiff.collectors.calibration.prices import Prices, read_prices
 from profdiff.evidence import huge_pages
-from profdiff.evidence.cautions import cautions
+from profdiff.evidence.cautions import cautions, of_builds
 from profdiff.evidence.cell_functions import FunctionKey
 from profdiff.evidence.events import ChangedEvent, EventTable
 from profdiff.evidence.kept_events import cell_changes
@@ -167,7 +167,8 @@ class Findings(msgspec.Struct, frozen=True, dict=True):
         own = cautions(self.session, self.setting, self.state) if self.session else []
         blind = inlines.told(self.manifest.compared) if self.comparisons else []
         damaged = self.session.damaged if self.session else []
-        return [*damaged, *self.remarks, *blind, *own]
+        builds = of_builds(self.facts) if self.manifest.bisection else []
+        return [*builds, *damaged, *self.remarks, *blind, *own]
 
     @cached_property
     def foremost(self) -> list[str]:

@@ -27,7 +27,7 @@ from profdiff.mail.letter import (
     Verbatim,
 )
 from profdiff.mail.measured import basis
-from profdiff.mail.reproducer import Reproducer
+from profdiff.mail.reproducer import Reproducer, kernel_lines
 from profdiff.profile.sharing.recorded import is_all
 from profdiff.session.held import held
 from profdiff.topics.inventory.measure import Inventory
@@ -296,10 +296,10 @@ def _functions(findings: Findings, kernel: str, top: int) -> Section:
 
 
 def reproduce(findings: Findings, reproducer: Reproducer | None) -> Section:
-    words, renamed = measured.recorded(findings.manifest)
+    words = measured.recorded(findings.manifest)
     parts: list[Part] = [Verbatim(typed_command(words), 2)]
-    if renamed:
-        parts.append(Prose("The kernels' names are those on my machine: use your own builds."))
+    if told := kernel_lines(findings):
+        parts.append(Notes(told))
     if findings.manifest.workload.replay:
         parts.append(Prose("The trace is the sender's: strace -f -y -o FILE PROGRAM writes one."))
         reproducer = None

@@ -14,7 +14,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.evidence.largest_change import LargestChange
 from profdiff.mail.letter import WIDTH, Notes, Part, Section
 from profdiff.session import manifest as m
-from profdiff.session.manifest import Manifest
+from profdiff.session.manifest import Kernel, Manifest
 from profdiff.views.kernels import facts, state
 from profdiff.views.kernels.state import Machine
 from profdiff.views.results import notes, recording
@@ -73,19 +73,20 @@ def _without_variant(word: str) -> tuple[str, str]:
     return bare, suffix(variant)
 
 
-def recorded(manifest: Manifest) -> tuple[list[str], bool]:
+def is_local(kernel: Kernel) -> bool:
+    """Whether a kernel was given as a path or a machine. A commit tells anybody which kernel it is,
+    also with patches from a folder."""
+    return "/" in kernel.spec and not kernel.spec.startswith(("git:", "debian:"))
+
+
+def recorded(manifest: Manifest) -> list[str]:
     """The command line of a recording: a kernel that was given as a path or a machine is named by
-    its release, the workload by its file's name. Whether a kernel is. A commit tells
-    anybody which kernel it is, also with patches from a folder."""
+    its release, the workload by its file's name."""
     workload = manifest.workload
-    kernels = {
-        one.spec: one
-        for one in manifest.kernels
-        if "/" in one.spec and not one.spec.startswith("git:")
-    }
+    kernels = {one.spec: one for one in manifest.kernels if is_local(one)}
     if workload.kind == "imported":
         kernels = {}
-    found, renamed = [], False
+    found = []
     words = list(manifest.command)
     end = words.index("--") if "--" in words else len(words)
     for number, written in enumerate(words):
@@ -110,7 +111,6 @@ def recorded(manifest: Manifest) -> tuple[list[str], bool]:
         if start is not None and (start == 0 or word[start - 1] == "="):
             kernel = kernels[word[start:]]
             found.append(f"{word[:start]}{kernel.release or kernel.label}{given}")
-            renamed = True
         elif word in workload.argv[:1] and PurePosixPath(word).parent != PurePosixPath():
             found.append(PurePosixPath(word).name)
         elif git := _GIT.fullmatch(word):
@@ -119,7 +119,7 @@ def recorded(manifest: Manifest) -> tuple[list[str], bool]:
             found.append(written)
         else:
             found.append(f"{_word(word)}{given}")
-    return found, renamed or bool(kernels)
+    return found
 
 
 def _program(word: str, words: Sequence[str]) -> str:
@@ -343,18 +343,24 @@ def basis(findings: Findings, largest: LargestChange | None) -> str:
     else:
         what = "The emulated guest's clock counts instructions"
     told = [f"{what}, in {each} of each kernel under QEMU's emulator."]
-    if findings.lengths and ops:
-        short, long = findings.lengths.ops
-        told.append(
-            f"Counts are per op: a run of {long:,} ops minus one of {short:,}, divided by {ops:,}."
-        )
-    elif ops:
-        what = "replays" if findings.manifest.workload.replay else "ops"
-        told.append(f"Counts are per op: those of {ops:,} {what}, divided by {ops:,}.")
+    if ops:
+        told.append(_per_op(findings, ops))
     elif limits.startswith("They say"):
         limits = limits.replace("They say", "This says", 1)
     told.append(limits)
     return " ".join(told)
+
+
+def _per_op(findings: Findings, ops: int) -> str:
+    """How counts per op are made, and what an op is where nobody said it by --op."""
+    workload, pair = findings.manifest.workload, findings.lengths
+    kind = "replays" if workload.replay else "ops"
+    made = f"a run of {pair.ops[1]:,} {kind} minus one of {pair.ops[0]:,}" if pair else ""
+    one = "one replay of the trace" if workload.replay else "what --ops counts"
+    if pair and pair.parameters:
+        one = f"what {units.listed([f'{{{name}}}' for name in pair.parameters])} counts"
+    told = "" if workload.op else f" ({one})"
+    return f"Counts are per op{told}: {made or f'the total of {ops:,} {kind}'}, divided by {ops:,}."
 
 
 def mitigations(findings: Findings) -> str:

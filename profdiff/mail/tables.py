@@ -87,15 +87,19 @@ def _matrix(
     names = list(results.swept) or ["metric"]
     noisy = any(one.noise is not None for one in some)
     varied = result.varied(some)
-    certain = all(
-        change.verdict is not Verdict.DEPENDS for one in some for change in one.changes if change
-    )
+    verdicts = {
+        change.verdict for one in some for kernel in others if (change := one.changes[kernel])
+    }
+    certain = Verdict.DEPENDS not in verdicts
+    exact = result.all_exact(title)
+    same = verdicts == {Verdict.EXACT} and units.width(exact) <= WIDTH
 
     def drawn(narrow: bool) -> list[Block]:
         columns = [*(Column(name, name=True) for name in names), Column(labels[0])]
         for part, kernel in enumerate(others):
             columns += [Column(labels[kernel], part=part), Column("change", part=part)]
-            columns.append(Column("verdict", part=part, spare=int(narrow and certain)))
+            if not same:
+                columns.append(Column("verdict", part=part, spare=int(narrow and certain)))
             columns += [Column("states", part=part, spare=3)] if varied else []
         columns += [Column("A/A", spare=2)] if noisy else []
         rows = []
@@ -105,10 +109,11 @@ def _matrix(
             row.append(_median(one, 0, narrow))
             for kernel in others:
                 change = one.changes[kernel]
-                row += [_median(one, kernel, narrow), result.delta(change), result.judged(change)]
+                row += [_median(one, kernel, narrow), result.delta(change)]
+                row += [] if same else [result.judged(change)]
                 row += [result.seen(change)] if varied else []
             rows.append([*row, result.floor(one)] if noisy else row)
-        return draw(title, columns, _texts(rows), WIDTH)
+        return draw(exact if same else title, columns, _texts(rows), WIDTH)
 
     blocks = drawn(narrow=False)
     if any(units.width(line) > WIDTH for block in blocks for line in block.lines):

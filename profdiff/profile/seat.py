@@ -1,6 +1,7 @@
 """The seat of a change: the deepest function that holds, with all that it calls, at least half of
-it. Where a change spreads over many functions, no self count says what it is about. A session keeps
-the seats of each kernel against the base and against the kernel before it."""
+it; or a function inside that one that holds more, because others call it as well. Where a change
+spreads over many functions, no self count says what it is about. A session keeps the seats of each
+kernel against the base and against the kernel before it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -81,8 +82,8 @@ class Seats:
     def seat(self, kernel: int, since: int = 0) -> Seat | None:
         """What changed from kernel ``since`` to another one, both by number; None where no function
         but the roots holds as much. If two have one depth, it is the one that holds more, then the
-        first name. Where far more changed elsewhere and offset each other, it holds as much by
-        chance."""
+        first name. A function inside it that holds more takes its place. Where far more changed
+        elsewhere and offset each other, a function holds as much by chance."""
         whole = int(self._wholes[kernel] - self._wholes[since])
         if not self._known or not whole:
             return None
@@ -93,12 +94,45 @@ class Seats:
         names = self._comparison.functions
         rows.sort(key=lambda row: (-self._depth[row], -abs(int(delta[row])), names[row]))
         renamed = may_be_renamed(self._totals[:, since], self._totals[:, kernel])
-        for row in rows:
-            if renamed[row]:
-                continue
-            if self._elsewhere(row, kernel, since) <= _ELSEWHERE * abs(whole):
-                return Seat(row, int(delta[row]), whole)
+
+        def is_sound(row: int) -> bool:
+            return not renamed[row] and (
+                self._elsewhere(row, kernel, since) <= _ELSEWHERE * abs(whole)
+            )
+
+        found = next(filter(is_sound, rows), None)
+        missing = np.abs(delta - whole)
+        while found is not None:
+            inner = self._inner(found, kernel, since)
+            more = [row for row in rows if inner[row] and missing[row] < missing[found]]
+            more.sort(key=lambda row: (int(missing[row]), names[row]))
+            better = next(filter(is_sound, more), None)
+            if better is None:
+                return Seat(found, int(delta[found]), whole)
+            found = better
         return None
+
+    def _inner(self, row: int, kernel: int, since: int) -> NDArray[np.bool_]:
+        """bool[F]: the functions that a function calls or inlines, directly or not, and that change
+        there as it does. Those that call it, where most of its change lies, are not."""
+        stacks, outermost = self._comparison.stacks, self._comparison.stacks.outer() < 0
+        size = len(self._comparison.functions) + len(self._comparison.unnamed)
+        counts = self._comparison.counts
+        changed = stacks.inclusive(counts[:, [kernel]] - counts[:, [since]])[:, 0]
+        inside = outermost & stacks.containing(np.arange(size) == row)
+        below, above = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        np.add.at(below, stacks.function[inside], changed[inside])
+        own = np.flatnonzero(inside & (stacks.function == row))
+        at = stacks.parent[own]
+        while len(at):
+            own, at = own[at >= 0], at[at >= 0]
+            # Of a recursive caller, the outermost call counts.
+            once = outermost[at]
+            np.add.at(above, stacks.function[at[once]], changed[own[once]])
+            at = stacks.parent[at]
+        way = np.sign(below[row])
+        inner: NDArray[np.bool_] = (way * below > 0) & (2 * way * above < way * below[row])
+        return inner
 
     def _elsewhere(self, row: int, kernel: int, since: int) -> int:
         """By how much the own counts of functions changed outside of what a function calls or

@@ -18,6 +18,7 @@ _REFUSED = {
     "sweep": "--sweep",
     "difference": "--difference",
     "ops": "--ops",
+    "op": "--op",
     "files": "--file",
     "vary_state": "--vary-state",
     "suite": "--suite",

@@ -246,11 +246,12 @@ class Experiment:
                 f"--cpus: {architecture.told} guests have one vCPU: with several, they wait for "
                 "each other in their firmware"
             )
+        typed = () if asked.options.get("boot") else asked.command
         planned = m.Manifest(
             schema=m.SCHEMA,
             profdiff=__version__,
             created=m.timestamp(),
-            command=list(asked.typed) or ["profdiff", *sys.argv[1:]],
+            command=list(asked.typed) or plan.command_line(["profdiff", *sys.argv[1:]], typed),
             collectors=list(equipment.collectors),
             repeat=max(asked.repeat, 2) if asked.verify else asked.repeat,
             verify=asked.verify,
@@ -258,7 +259,9 @@ class Experiment:
             options=dict(equipment.options),
             order=asked.order,
             points=points.every,
-            workload=m.replace(plan.describe_workload(prepared, own), replay=asked.replay),
+            workload=m.replace(
+                plan.describe_workload(prepared, own), replay=asked.replay, op=asked.sweep.op
+            ),
             guest=_guest(asked, equipment, architecture, folder) if architecture else None,
             kernels=described,
             runs=[],

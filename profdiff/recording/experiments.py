@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from profdiff.base.errors import InputError
-from profdiff.collectors.architecture import ARCHITECTURES, unnamed
+from profdiff.collectors.architecture import ARCHITECTURES, X86_64, Architecture, unnamed
 from profdiff.collectors.kernels.kinds.machine import Machine
 from profdiff.collectors.kernels.kinds.registry import KernelArgument
 from profdiff.collectors.workload.sides import PROGRAM, example
@@ -59,8 +59,7 @@ class Experiments:
         command = asked.command or command_of(folder, recorded)
         if asked.replay and any(isinstance(one.spec, Machine) for one in asked.kernels):
             raise InputError("--replay: a trace is replayed in guests: name kernels that boot")
-        if asked.replay and any(one.arch != "x86_64" for one in asked.architectures):
-            raise InputError("--replay: traces are of x86-64: leave --arch out")
+        _refuse_replay(asked, *asked.architectures)
         on_machines = all(isinstance(kernel.spec, Machine) for kernel in asked.kernels)
         if not (on_machines or asked.options.get("boot")):
             roots = asked.sysroots or any(one.kind == "sysroot" for one in asked.sides.values())
@@ -93,6 +92,11 @@ class Experiments:
         return Parts.create(self.folder, self.names, command, self.kind)
 
 
+def _refuse_replay(asked: RecordOptions, *architectures: Architecture | None) -> None:
+    if asked.replay and any(one not in (X86_64, None) for one in architectures):
+        raise InputError("--replay: traces are of x86-64: name kernels of x86-64")
+
+
 def _by_architecture(
     asked: RecordOptions, folder: Path, command: Sequence[str], names: Sequence[str], known: Answers
 ) -> Experiments:
@@ -111,6 +115,7 @@ def _by_architecture(
             ("together", *asked_kernels(asked)),
             partial(located.together, asked.kernels, asked.may_lack),
         )
+        _refuse_replay(asked, architecture)
         equipment = Equipment.of(asked, architecture, known)
         one = Experiment.of(asked, folder, command, kernels, equipment, known)
         return Experiments(folder, (), [one])

@@ -201,6 +201,13 @@ def continued(folder: Path, planned: m.Manifest) -> m.Manifest:
     return m.replace(made, command=_command(old, planned, made))
 
 
+def command_line(words: Sequence[str], command: Sequence[str]) -> list[str]:
+    """``words`` with -- in front of COMMAND, if they end with it, so that options can be added."""
+    at = len(words) - len(command)
+    separator = [] if "--" in words or not command or words[at:] != [*command] else ["--"]
+    return [*words[:at], *separator, *words[at:]]
+
+
 def _command(old: m.Manifest, new: m.Manifest, made: m.Manifest) -> list[str]:
     """The command line that records ``made``: the new one if it asks for all of that, else the old
     one, with the kernels that guests of the new one add."""
@@ -337,7 +344,11 @@ def updated(old: m.Manifest, new: m.Manifest) -> m.Manifest:
         guest=guest,
         points=points,
         shard=new.shard,
-        workload=m.replace(old.workload, source=old.workload.source or new.workload.source),
+        workload=m.replace(
+            old.workload,
+            source=old.workload.source or new.workload.source,
+            op=new.workload.op or old.workload.op,
+        ),
     )
 
 
@@ -348,7 +359,7 @@ def difference(old: m.Manifest, new: m.Manifest) -> str | None:
     old = updated(old, new)
     if old.workload.copies != new.workload.copies:
         return f"--copies {old.workload.copies}"
-    if old.workload != new.workload:
+    if m.replace(old.workload, op=new.workload.op) != new.workload:
         return f"another workload ({' '.join(old.workload.argv)}, or other contents of its files)"
     if _conditions(old) != _conditions(new):
         if all(point.shorter is None for point in old.points):

@@ -25,7 +25,8 @@ COPY = "copy"
 class Sweep:
     """``texts``, ``difference`` and ``ops`` as --sweep, --difference and --ops have them;
     ``zipped``: parameters side by side instead of crossed. ``copies``: how many copies of the
-    command do ``ops`` operations each, on vCPUs of their own."""
+    command do ``ops`` operations each, on vCPUs of their own. ``op``: what one operation is,
+    "" if nobody said."""
 
     texts: Sequence[str]
     zipped: bool
@@ -33,6 +34,7 @@ class Sweep:
     ops: str | None
     cpus: Sequence[int]
     copies: int = 1
+    op: str = ""
 
     @property
     def is_empty(self) -> bool:

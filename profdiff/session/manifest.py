@@ -92,7 +92,8 @@ class Workload(Part, frozen=True):
     both with ``{NAME}`` where a point has a parameter. ``imported``: what ran is known from the
     recording alone, or not at all; ``program``: the thread's name with most of its samples.
     ``source``: a copy of what was compiled. ``copies`` of it ran at a time, each on its own vCPU;
-    in ``argv``, ``{copy}`` is the number of each. ``replay``: of a trace (``record --replay``)."""
+    in ``argv``, ``{copy}`` is the number of each. ``replay``: of a trace (``record --replay``).
+    ``op``: what one operation is, a singular noun; "" if nobody said."""
 
     argv: list[str]
     guest_argv: list[str]
@@ -102,6 +103,7 @@ class Workload(Part, frozen=True):
     program: str = ""
     copies: Annotated[int, msgspec.Meta(ge=1, le=MOST_COPIES)] = 1
     replay: Replayed | None = None
+    op: Annotated[str, msgspec.Meta(max_length=64)] = ""
 
 
 class Point(Part, frozen=True):

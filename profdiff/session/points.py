@@ -38,8 +38,12 @@ class Setting(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """What tells it from the others: ``size_kib 400, vCPUs 2``; "" for the only one."""
-        return ", ".join(f"{name} {self.value(name)}" for name in self.varied)
+        """What tells it from the others: ``size_kib 400, vCPUs 2``, with words ``what=maps``; ""
+        for the only one."""
+        values = {name: self.value(name) for name in self.varied}
+        return ", ".join(
+            f"{name}{' ' if value[:1].isdigit() else '='}{value}" for name, value in values.items()
+        )
 
     @property
     def points(self) -> list[int]:

@@ -180,7 +180,7 @@ def _explained(found: kept.Bisection) -> Sequence[str]:
     if found.explained is None or None in values:
         return []
     rest = (bad - good) - (culprit - parent)
-    whole = f"{units.digits(good)} to {units.digits(bad)}, {_size(found, bad - good)}"
+    whole = f"{_size(found, bad - good)} ({units.digits(good)} to {units.digits(bad)})"
     if abs(found.explained - 1) < _LEAST:
         return ["This step is the whole change from good to bad."]
     said = []
@@ -188,7 +188,7 @@ def _explained(found: kept.Bisection) -> Sequence[str]:
         said.append(f"this step is {units.percent(found.explained, '.0f')} of it")
     does = "add" if rest > 0 else "take away"
     said.append(f"other commits {does} {_size(found, abs(rest)).removeprefix('+')}")
-    return [f"From good to bad it is {whole}: {', '.join(said)}."]
+    return [f"From good to bad, the change is {whole}: {', '.join(said)}."]
 
 
 def _one_of(candidates: Sequence[kept.Revision]) -> str:
@@ -247,16 +247,16 @@ def _others(found: kept.Bisection) -> Sequence[str]:
             f"{found.bad.commit[:_DIGITS]}; steps that cancel each other are not seen."
         )
     elif found.explained is not None and abs(found.explained - 1) > _ALL:
-        told.append("It is not all of the change: bisect --all finds the other steps.")
+        told.append("This step is not the whole change: bisect --all finds the others.")
     return told
 
 
 def _how(found: kept.Bisection) -> str:
     counts = [f"{units.counted(found.tested, 'revision')} measured"]
     if found.skipped:
-        counts.append(f"{found.skipped} skipped, as they do not build or run, or do not tell")
-    ends = f"good {found.good.commit[:_DIGITS]}, bad {found.bad.commit[:_DIGITS]}"
-    return f"Bisected with {ends}, bad where {found.condition}: {', '.join(counts)}."
+        counts.append(f"{found.skipped} skipped (not built, not run, or undecided)")
+    ends = f"good {found.good.commit[:_DIGITS]} and bad {found.bad.commit[:_DIGITS]}"
+    return f"Bisected between {ends}; bad means {found.condition}. {', '.join(counts)}."
 
 
 def _revision(one: kept.Revision) -> Revision:

@@ -60,10 +60,11 @@ class SeatFunction(Record, frozen=True):
 
 
 class Seat(Record, frozen=True):
-    """The deepest function whose total delta is at least half of the change. ``delta``: of its
-    total, of a function of user space without what the kernel did for it; ``part``: of the whole
-    delta, from 0.5 to 1.5; ``self_part``: of what it executed itself. ``below``: what it calls or
-    inlines, the largest first, each at least a twentieth of the change."""
+    """The deepest function whose total delta is at least half of the change, or one inside it that
+    holds more. ``delta``: of its total, of a function of user space without what the kernel did for
+    it; ``part``: of the whole delta, from 0.5 to 1.5; ``self_part``: of what it executed itself.
+    ``below``: what it calls or inlines, the largest first, each at least a twentieth of the
+    change."""
 
     name: str
     object: str
@@ -78,9 +79,11 @@ class Seat(Record, frozen=True):
         """Whether its own code holds half of the change, so that self counts say it all."""
         return self.self_part >= 0.5
 
-    def told(self, whole: str) -> str:
-        """In words, as a part of ``whole`` ("the increase")."""
-        said = f"{units.percent(self.part, '.0f')} of {whole} is in {_name(self.name)}"
+    def told(self, whole: str, delta: str) -> str:
+        """In words, as a part of ``whole`` ("the increase"). ``delta``: as tables show it, "" for
+        none."""
+        amount = f" ({delta})" if delta else ""
+        said = f"{units.percent(self.part, '.0f')} of {whole}{amount} is in {_name(self.name)}"
         # Helpers that took the place of others are not part of the change.
         shown = self.below if all(one.part <= 1 for one in self.below) else []
         below = [f"{_name(one.name)}: {units.percent(one.part, '.0f')}" for one in shown]

@@ -38,8 +38,8 @@ export function columns() {
     },
     {
       key: "change", title: "change", signed: true,
-      by: (row) => changeSize(...sides(row.self)),
-      cell: (row) => formatChange(...sides(row.self)),
+      by: (row) => (isRenamed(row) ? 0 : changeSize(...sides(row.self))),
+      cell: (row) => (isRenamed(row) ? "renamed" : formatChange(...sides(row.self))),
     },
     {
       key: "total", title: "total delta", width: "optional",
@@ -65,6 +65,10 @@ function isTotal(row) {
   const [self, total] = [sides(row.self), sides(row.total)];
   return total.every((count, side) => count >= self[side]);
 }
+
+/** Exact counts mark what may be one function by two names, and nothing else. @param {Row} row */
+const isRenamed = (row) =>
+  metric.exact && state.left === data.base && "marks" in row && Boolean(row.marks[state.right]);
 
 /** How large a change is, whichever way it goes: half is as far as double. Behind what is new or
  * vanished comes what is not. @param {number} left @param {number} right */

@@ -20,6 +20,7 @@ from profdiff.evidence.findings import Findings
 from profdiff.mail.content import MailOptions, letter
 from profdiff.session import manifest as m
 from profdiff.session.bisection import Bisection, Revision, Step
+from profdiff.session.kernel_config import OptionDifference
 from profdiff.views.bisection import fixes, introduced, sentences
 from profdiff.views.claims.checklist import Grounds, items
 
@@ -54,15 +55,14 @@ def test_the_culprit_comes_first() -> None:
         "(+40.0%)."
     )
     assert part == (
-        "From good to bad it is 1,000 to 1,500, +500: this step is 80% of it, other commits add "
-        "100."
+        "From good to bad, the change is +500 (1,000 to 1,500): this step is 80% of it, other "
+        "commits add 100."
     )
     assert second == "Confirmed: reverting it on bad undoes the whole change."
-    assert third == "It is not all of the change: bisect --all finds the other steps."
+    assert third == "This step is not the whole change: bisect --all finds the others."
     assert last == (
-        "Bisected with good aaaaaaaaaaaa, bad bbbbbbbbbbbb, bad where instructions:total > +250: 4 "
-        "revisions measured, 2 skipped, "
-        "as they do not build or run, or do not tell."
+        "Bisected between good aaaaaaaaaaaa and bad bbbbbbbbbbbb; bad means instructions:total > "
+        "+250. 4 revisions measured, 2 skipped (not built, not run, or undecided)."
     )
 
 
@@ -84,8 +84,8 @@ def test_more_than_the_whole_change_is_what_others_take_away() -> None:
         "1,623,010 for 1,000 ops (2,000 minus 1,000): +52.00 per op (+3.3%)."
     )
     assert part == (
-        "From good to bad it is 1,571,000 to 1,597,000, +26.00 per op: other commits take away "
-        "26.00 per op."
+        "From good to bad, the change is +26.00 per op (1,571,000 to 1,597,000): other commits "
+        "take away 26.00 per op."
     )
     assert "for 1,000 ops: +52.00 per op" in sentences(changed(**HIDDEN))[0]
     assert not [one for one in sentences(changed(**HIDDEN)) if "200%" in one]
@@ -370,3 +370,33 @@ def test_an_estimate_goes_by_builds_of_the_same_kind(monkeypatch: pytest.MonkeyP
     ):
         monkeypatch.setattr(kept, "kept_kernels", lambda kernels=kernels: iter(kernels))
         assert kept.seconds_of_builds("/linux", "gcc") == said
+
+
+def options(count: int) -> list[OptionDifference]:
+    """So many that a commit and its parent do not have alike."""
+    return [
+        OptionDifference(f"CONFIG_{n}", {"parent": "y", "culprit": None, "bad": "y"})
+        for n in range(count)
+    ]
+
+
+def test_other_configs_than_a_commit_explains_are_said() -> None:
+    rows = dict(zip(("parent", "culprit"), example().values(), strict=True))
+    plain = findings([compare(rows)])
+    manifest = m.replace(plain.manifest, bisection=FOUND)
+
+    def cautions(count: int) -> list[str]:
+        facts = replace(plain.facts, config=options(count))
+        return replace(plain, manifest=manifest, facts=facts).cautions
+
+    assert cautions(3) == []
+    (told,) = cautions(176)
+    assert told == (
+        "CONFIGS DIFFER: parent and culprit in 176 options, more than one commit changes: the "
+        "change may come from these and not from the commit"
+    )
+    facts = replace(plain.facts, config=options(176))
+    made = replace(plain, manifest=manifest, facts=facts)
+    text = letter(made, MailOptions(command=["profdiff"])).render()
+    assert "CONFIGS DIFFER: parent and culprit in 176 options" in " ".join(text.split())
+    assert replace(plain, facts=facts).cautions == []

@@ -7,6 +7,8 @@ from synthetic import Row, compare, findings, frame
 
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.seat import Seats
+from profdiff.reports.text import session
+from profdiff.topics.functions.selection import Selection
 from profdiff.views.claims.answers import answers
 from profdiff.views.claims.claim import claim
 from profdiff.views.profile import Seat, seats, seats_by_label
@@ -41,10 +43,19 @@ def test_a_change_that_spreads_has_one() -> None:
     assert found is not None
     assert (found.name, found.delta, found.part, found.self_part) == ("store", 4000, 1.0, 0.0)
     assert [(one.name, one.delta) for one in found.below] == [("copy", 300)]
-    told = "100% of the increase is in store and its callees (copy: 8%)"
+    told = "100% of the increase (+4,000) is in store and its callees (copy: 8%)"
     assert answers(comparison)[0].sentence.endswith(f"; {told}.")
     assert claim(findings([comparison])).more[0] == f"{told}."
     assert seats_by_label(comparison) == {"new": found}
+
+
+def test_its_number_is_in_the_table() -> None:
+    """Also where it has no instructions of its own, and others fill the table."""
+    comparison = compare({"base": _spread(100), "new": _spread(200)})
+    text = session.render(findings([comparison]), Selection(top=2), width=100)
+    rows = [line.split() for line in text.splitlines()]
+    shown = [row[-1] for row in rows if row[-2:-1] in (["+100"], ["+4,000"])]
+    assert shown == ["f39", "f38", "store", "all"]
 
 
 def test_self_counts_say_it_where_one_function_holds_half() -> None:
@@ -97,6 +108,24 @@ def test_self_counts_say_it_where_one_function_holds_half() -> None:
             {"mmap young": 1060, "mmap other": 110},
             "mmap",
             id="a function was renamed",
+        ),
+        pytest.param(
+            {"mmap toggle batch flush": 10, "mmap flush": 10, "mmap": 100},
+            {"mmap toggle batch flush": 40, "mmap toggle batch": 25, "mmap flush": 45, "mmap": 100},
+            "flush",
+            id="batch is deeper and holds 61%, flush inside it and elsewhere 72%",
+        ),
+        pytest.param(
+            {"mmap toggle batch flush": 10, "mmap flush": 10, "mmap": 100},
+            {"mmap toggle batch flush": 15, "mmap toggle batch": 60, "mmap flush": 40, "mmap": 100},
+            "batch",
+            id="batch holds more than flush inside it",
+        ),
+        pytest.param(
+            {"fault": 10, "fault copy walk": 10, "fault copy walk fault": 5},
+            {"fault": 50, "fault copy walk": 60, "fault copy walk fault": 15},
+            "walk",
+            id="a caller that is called inside as well is not below",
         ),
         pytest.param({"mmap": 100}, {"mmap": 100, "mmap new deep": 50}, "deep", id="new"),
         pytest.param({"mmap": 100, "mmap gone": 50}, {"mmap": 100}, "gone", id="vanished"),

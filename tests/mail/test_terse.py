@@ -1,5 +1,7 @@
 """A mail is short and narrow, names its subsystem, and tells nothing of the sender's machine."""
 
+import gzip
+import hashlib
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -268,7 +270,28 @@ def test_no_path_of_the_machine_is_in_a_mail(tmp_path: Path) -> None:
     assert tmp_path.name not in said
     assert "--kernel base=6.0.0" in " ".join(said.split())
     assert "-- work.c data 4" in said
-    assert recorded(opened.manifest)[1]
+    assert "--kernel base=6.0.0" in " ".join(recorded(opened.manifest))
+    assert "base: local, build id " in said
+    assert "put your own builds in their place" in " ".join(said.split())
+
+
+def test_a_mail_says_which_kernels_it_is_about(tmp_path: Path) -> None:
+    """By what a reader can have: a version of a suite's kernel, a config's hash."""
+    session = exact_session(tmp_path / "s")
+    config = b"CONFIG_SMP=y\n"
+    (session.folder / "base.gz").write_bytes(gzip.compress(config))
+    base, new = session.manifest.kernels
+    kernels = [
+        m.replace(base, spec="/home/alice/linux", config="base.gz"),
+        m.replace(new, spec="debian:sid/rt-amd64", release="6.17.13+deb14-rt-amd64"),
+    ]
+    session.save(m.replace(session.manifest, kernels=kernels))
+    opened = Session.open(tmp_path / "s")
+    told = Findings.of(opened, choose(opened.manifest, None))
+    said = " ".join(letter(told, MailOptions(["profdiff"])).render().split())
+    assert f"config sha256 {hashlib.sha256(config).hexdigest()[:12]}" in said
+    assert "new: debian:sid/rt-amd64 was Linux 6.17.13+deb14-rt-amd64" in said
+    assert "alice" not in said
 
 
 def test_the_source_is_sent_once() -> None:

@@ -1,9 +1,12 @@
 """A published program as it is: what it cannot do on a kernel, and what is counted of it."""
 
+import re
 from pathlib import Path
 
 import pytest
 from support import profdiff
+
+from profdiff.session.session import Session
 
 # As https://lkml.iu.edu/hypermail/linux/kernel/2206.1/04087.html describes its program.
 WRITES = r"""
@@ -39,9 +42,8 @@ def test_what_kernels_lack_and_what_is_counted_is_said(
     source.write_text(WRITES)
     folder = tmp_path / "writes.profdiff"
     kernels = ["--kernel", str(old_kernel), "--kernel", str(new_kernel)]
-    recorded = profdiff(
-        "record", *kernels, "--ops", "40", "-o", folder, "--", source, "{ops}"
-    ).stdout
+    command = ["--ops", "40", "-o", folder, "--", source, "{ops}"]
+    recorded = profdiff("record", *kernels, "--op", "round of writes", *command).stdout
     lacks = "CONFIG_MEM_SOFT_DIRTY is off on v6.12.107 and v6.18.15"
     counted = "no marks: profdiff counts all that grows with the number of ops: mprotect 8"
     mail = profdiff("mail", folder, "-o", "-").stdout
@@ -50,6 +52,13 @@ def test_what_kernels_lack_and_what_is_counted_is_said(
         assert lacks in flat
         assert counted in flat
         assert "munmap 4" in flat and "write 4" in flat
+    assert "(20 ops, each one round of writes; ops 40 minus ops 20)" in " ".join(mail.split())
+    assert re.search(r"instructions per op \(one round of writes\)", " ".join(mail.split()))
+    # What an op is called may be said later, and stays.
+    for op in ([], ["--op", "call"]):
+        again = profdiff("record", *kernels, *op, *command).stderr
+        assert "all runs are already recorded" in again
+        assert Session.open(folder).manifest.workload.op == (op or ["", "round of writes"])[1]
     report = profdiff("report", folder).stdout
     assert report.index(lacks) < report.index("instructions per op")
 
@@ -112,5 +121,5 @@ def test_guests_are_as_kernels_make_them(recorded: Path) -> None:
     (command_line,) = {one.read_text().strip() for one in recorded.glob("runs/*/cmdline")}
     assert "mitigations" not in command_line
     report = " ".join(profdiff("report", recorded).stdout.split())
-    assert "THP madvise, vulnerable: spectre_v1, spectre_v2, output" in report
+    assert "THP madvise; unmitigated: spectre_v1, spectre_v2" in report
     assert "1024 MiB" in report

@@ -10,7 +10,7 @@ from synthetic import manifest
 
 from profdiff.base.errors import InputError
 from profdiff.base.temporary import temporary_folder
-from profdiff.recording.plan import continued, refuse_other_series
+from profdiff.recording.plan import command_line, continued, refuse_other_series
 from profdiff.session import manifest as m
 from profdiff.session.session import Session
 
@@ -47,6 +47,18 @@ def test_new_kernels_stand_behind_known_ones(tmp_path: Path) -> None:
     assert [kernel.hole for kernel in found.kernels] == ["", "", "", "x.c: no"]
     # One that ran once is what it was, even if it does not build today.
     assert told(continued(folder, planned([BASE, ("a", "")])))[:2] == [BASE, ("a", "01")]
+
+
+def test_kernels_are_added_to_the_options_of_a_command_line(tmp_path: Path) -> None:
+    """Behind the workload they would be its arguments."""
+    folder = tmp_path / "s"
+    words = ["profdiff", "record", "--kernel", "base=base", "./work", "1"]
+    first = command_line(words, ["./work", "1"])
+    assert first == [*words[:4], "--", *words[4:]] == command_line(first, ["./work", "1"])
+    assert command_line(["profdiff", "record", "-o", "s"], []) == ["profdiff", "record", "-o", "s"]
+    Session.create(folder, m.replace(planned([BASE]), command=first))
+    more = m.replace(planned([BASE, ("c", "03")]), command=["profdiff", "record", "-o", "s"])
+    assert continued(folder, more).command == [*words[:4], "--kernel", "c=c", "--", *words[4:]]
 
 
 @pytest.mark.parametrize(

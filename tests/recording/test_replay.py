@@ -12,8 +12,8 @@ import pytest
 from support import IMPORTED, error_line, need_program, profdiff
 
 from profdiff.base.errors import InputError
-from profdiff.commands.experiment.request import asked, experiments
 from profdiff.commands.plan import plan
+from profdiff.recording import replay
 from profdiff.recording.replay import Script, written
 from profdiff.recording.replay_calls import TracedCall, arguments, read, string
 from profdiff.session.manifest import Replayed
@@ -265,13 +265,35 @@ def test_memory_that_a_call_fails_to_unmap_is_there(tmp_path: Path) -> None:
     assert made.left_out == {"munmap of memory that no replayed call maps": 1}
 
 
-def test_a_trace_is_read_when_all_else_is_known(tmp_path: Path) -> None:
-    """Once, then: plan asks what it would build first."""
-    words = ["--kernel", "a=x", "--kernel", "b=y", "--replay", str(tmp_path / "missing")]
+def test_a_trace_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also by plan, which asks first what it would build, and then plans."""
+    read_traces = []
+
+    def counted(trace: Path, folder: Path) -> tuple[Path, Replayed]:
+        read_traces.append(trace)
+        return written(trace, folder)
+
+    monkeypatch.setattr(replay, "written", counted)
+    (tmp_path / "x.strace").write_text("1 getpid() = 1\n")
+    for label in "ab":
+        (tmp_path / label).write_bytes(b"MZ" + bytes(54) + b"ARM\x64" + label.encode() * 4036)
+    words = ["--replay", str(tmp_path / "x.strace")]
+    words += [word for one in "ab" for word in ("--kernel", f"{one}={tmp_path / one}")]
     context = plan.make_context("plan", words)
-    assert asked(context.params, context).replay is None
-    with context, pytest.raises(InputError, match="missing"):
-        experiments(context.params)
+    with context, pytest.raises(InputError, match="traces are of x86-64"):
+        plan.invoke(context)
+    assert read_traces == [tmp_path / "x.strace"]
+
+
+@pytest.mark.parametrize("words", [[], ["--arch", "arm64"]])
+def test_traces_are_of_one_architecture(tmp_path: Path, words: list[str]) -> None:
+    """Said before the replayer is compiled, which would say that calls have no number."""
+    for label in "ab":
+        (tmp_path / label).write_bytes(b"MZ" + bytes(54) + b"ARM\x64" + label.encode() * 4036)
+    (tmp_path / "x.strace").write_text("1 getpid() = 1\n")
+    kernels = ["--kernel", "a=a", "--kernel", "b=b", "--replay", "x.strace"]
+    done = profdiff("plan", *kernels, *words, cwd=tmp_path, status=2)
+    assert error_line(done) == "--replay: traces are of x86-64: name kernels of x86-64"
 
 
 def test_reasons_are_at_most_what_a_recording_can_hold(tmp_path: Path) -> None:

@@ -71,8 +71,10 @@ def test_ratios() -> None:
     described = recorded(values, points=SIZES, qemu=ICOUNT)
     results = Results.gather(described)
     shown = "\n".join(session.experiment_tables(results, settings(described)[0], 100, ratios=True))
-    header, first, second = shown.splitlines()[1:4]
-    assert header.split() == ["size", "base", "new", "ratio", "verdict"]
+    title, header, first, second = shown.splitlines()[:4]
+    # Said once where it is said of all.
+    assert title.endswith("; every change is exact")
+    assert header.split() == ["size", "base", "new", "ratio"]
     assert first.split()[3] == "1.67x"
     assert second.split()[3] == "new"
     functions = session.render(findings([compare(example())]), Selection(), width=100, ratios=True)

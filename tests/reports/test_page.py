@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from browsed_page import HOSTILE, Page
-from synthetic import compare, example, frame
+from synthetic import Row, compare, example, frame
 
 
 def test_sorting_searching_and_units(browser: Any, tmp_path: Path) -> None:
@@ -33,6 +33,32 @@ def test_sorting_searching_and_units(browser: Any, tmp_path: Path) -> None:
     assert page.names() == ["main"]
     assert "unresolved: no-symbol (user)" in page.page.inner_text("tfoot")
     assert page.page.is_hidden("#right-label")
+    page.close()
+
+
+def test_a_renamed_function_is_no_change(browser: Any, tmp_path: Path) -> None:
+    """As in the text: against the base alone, of which its other name is known."""
+    callers: list[Row] = [
+        ([frame(name, file="a.c")], name, True, [500]) for name in ("relax", "wait")
+    ]
+
+    def on(name: str) -> list[Row]:
+        inlined = frame(name, inlined=True, file="mm/x.c")
+        return [
+            *callers,
+            *(([*frames, inlined], caller, True, [9000]) for frames, caller, *_ in callers),
+        ]
+
+    shown = compare({"base": on("rep_nop"), "new": on("native_pause"), "again": on("rep_nop")})
+    page = Page(browser, shown, tmp_path, 1200)
+    page.page.select_option("#right", "new")
+
+    def changes() -> dict[str, str]:
+        return {name: page.cells(row)[1] for row, name in enumerate(page.names())}
+
+    assert (changes()["rep_nop"], changes()["native_pause"]) == ("renamed", "renamed")
+    page.page.select_option("#left", "again")
+    assert (changes()["rep_nop"], changes()["native_pause"]) == ("vanished", "new")
     page.close()
 
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from profdiff.recording.shard import Shard
 
 
+_MAX_NOUN = 64
+
+
 class Memory(click.ParamType[int]):
     """MiB, or with a suffix: 512, 512M, 2G."""
 
@@ -41,6 +44,20 @@ class Memory(click.ParamType[int]):
         if size < 64:
             self.fail("a guest needs at least 64M", param, ctx)
         return size
+
+
+class Noun(click.ParamType[str]):
+    """What an op is: a few words on a line."""
+
+    name = "noun"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        text = " ".join(str(value).split())
+        if not text.isprintable() or len(text) > _MAX_NOUN:
+            self.fail(f"give at most {_MAX_NOUN} printable characters", param, ctx)
+        return text
 
 
 class Collectors(click.ParamType[list[str]]):

@@ -17,11 +17,22 @@ from profdiff.commands.experiment.option_types import (
     Cpus,
     Memory,
     Names,
+    Noun,
 )
 
 HEADINGS: Headings = {
     "Common options": (
-        *("--kernel", "--ops", "--sweep", "--suite", "--only", "--tag", "--collector", "--output"),
+        *(
+            "--kernel",
+            "--ops",
+            "--op",
+            "--sweep",
+            "--suite",
+            "--only",
+            "--tag",
+            "--collector",
+            "--output",
+        ),
         *("--cpus", "--memory", "--append", "--repeat"),
     ),
     "What is compared": (
@@ -194,6 +205,13 @@ def _options() -> list[click.Parameter]:
             "Number of operations in the window: a number, or a product of numbers and swept "
             "{NAME}s. {ops} in COMMAND stands for it.",
             metavar="N",
+        ),
+        _option(
+            "--op",
+            "What one operation is, such as 'mprotect() call' or 'page', for reports and mails.",
+            type=Noun(),
+            default="",
+            metavar="NOUN",
         ),
         _shown(
             "--copies",

@@ -28,8 +28,9 @@ _NOT_REPLAYED |= {"sweep": "--sweep", "difference": "--difference", "sysroots": 
 _REPLAYS = "10"
 
 
-def experiments(options: dict[str, Any]) -> Experiments:
-    """From the values of ``experiment_options``. Raises what ``Experiments.of`` raises."""
+def experiments(options: dict[str, Any], wanted: RecordOptions | None = None) -> Experiments:
+    """From the values of ``experiment_options``; ``wanted``: what ``asked`` has made of them, which
+    reads a whole trace. Raises what ``Experiments.of`` raises."""
     from profdiff.recording.experiments import Experiments, session_folder
     from profdiff.session.held import held, refuse_occupied
 
@@ -37,7 +38,7 @@ def experiments(options: dict[str, Any]) -> Experiments:
         if options[name]:
             raise InputError(f"{told} works only on a suite: add --suite FILE")
     context = click.get_current_context()
-    wanted = _of_trace(asked(options, context), options)
+    wanted = wanted or asked(options, context)
     if context.default_map and isinstance(context.command, ExperimentCommand):
         wanted = replace(wanted, typed=context.command.typed(context))
     # Before anything is built, fetched or booted.
@@ -62,7 +63,7 @@ def asked_suite(options: dict[str, Any]) -> AskedSuite | None:
     each = []
     for entry in given.file.entries:
         own = command.context_of(context, given, entry)
-        wanted = _of_trace(asked(own.params, own), own.params)
+        wanted = asked(own.params, own)
         typed = command.typed(own, given, entry.told.name)
         each.append((entry.told, replace(wanted, typed=typed)))
     return AskedSuite(
@@ -77,8 +78,7 @@ def asked_suite(options: dict[str, Any]) -> AskedSuite | None:
 
 
 def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
-    """What the options of one workload say, which ``context`` parsed, without the calls of a
-    trace. Raises InputError."""
+    """What the options of one workload say, which ``context`` parsed. Raises InputError."""
     from profdiff.recording import boots
     from profdiff.recording.experiment import RecordOptions
     from profdiff.recording.sweep import Sweep
@@ -92,7 +92,7 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
     }
     kernels, series, sides = asked_kernels(options, context)
     machine = ("memory", "append", "settle", "timeout")
-    points = ("sweep", "zipped", "difference", "ops", "cpus", "copies")
+    points = ("sweep", "zipped", "difference", "ops", "cpus", "copies", "op")
     own = {option.name or "" for option in registry.options()}
     if options["boot"]:
         boots.refuse(options)
@@ -133,6 +133,8 @@ def asked(options: dict[str, Any], context: click.Context) -> RecordOptions:
         sides=sides,
         toggled=frozenset(context.meta.get(TOGGLED, ())),
     )
+    if options["replay"]:
+        wanted = _of_trace(wanted, Path(options["replay"]))
     return _of_boots(wanted) if options["boot"] else wanted
 
 
@@ -154,16 +156,13 @@ def _of_boots(wanted: RecordOptions) -> RecordOptions:
     )
 
 
-def _of_trace(wanted: RecordOptions, options: dict[str, Any]) -> RecordOptions:
-    """The same, of the calls in the trace that they name, if any, which is read here. Raises
-    InputError."""
+def _of_trace(wanted: RecordOptions, trace: Path) -> RecordOptions:
+    """The same, of the calls in ``trace``. Raises InputError."""
     from profdiff.base.cache import cache_folder
     from profdiff.collectors.guest.initramfs import guest_resources
     from profdiff.recording.replay import written
 
-    if not options["replay"]:
-        return wanted
-    script, replayed = written(Path(options["replay"]), cache_folder("replays"))
+    script, replayed = written(trace, cache_folder("replays"))
     return replace(
         wanted,
         command=[str(guest_resources() / "replay.c"), script.name, "{ops}"],

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from itertools import groupby
 
+import numpy as np
 from msgspec.structs import replace
 
 from profdiff.base import units
@@ -15,11 +16,13 @@ from profdiff.forms import text as shapes
 from profdiff.forms.columns import MIN_WIDTH, Block, Column
 from profdiff.forms.numbers import Numbers
 from profdiff.profile.comparison import Comparison
+from profdiff.profile.seat import Seats
 from profdiff.profile.sharing.recorded import has_lines
 from profdiff.session.points import Setting
 from profdiff.shapes.selected import selected
 from profdiff.topics.functions import marks, measure
 from profdiff.topics.functions import shapes as functions
+from profdiff.topics.functions.measure import Rows
 from profdiff.topics.functions.selection import Selection
 from profdiff.topics.functions.shapes import one_boot
 from profdiff.topics.idle import comparison_tables
@@ -62,7 +65,7 @@ def experiment_tables(
 def draw_grid(grid: Grid, width: int) -> list[Block]:
     """A table in blocks of at most ``width`` columns; columns that do not fit follow below, under
     the row's name again."""
-    shown = grid.table
+    shown = (grid := grid.without_exact(width)).table
     columns = [Column(title, name=True) for title in shown.header[: grid.names]]
     behind = zip(shown.header[grid.names :], grid.parts, strict=True)
     columns += [Column(title, part=part, spare=int(title == "states")) for title, part in behind]
@@ -199,7 +202,7 @@ def tables(
         group = list(members)
         first = group[0]
         if first.metric.exact:
-            rows = measure.select(first, selection)
+            rows = _with_seat(first, measure.select(first, selection))
             table = functions.exact(first, rows)
             blocks = shapes.with_legend(table, width, per_op, ratios, advise=True)
             parts += [
@@ -224,6 +227,15 @@ def tables(
                 parts += shapes.with_legend(table, width, per_op, ratios, advise=True)
         parts += [f"{_relative(first, numbers)}."] if len(first.labels) > 1 else []
     return parts
+
+
+def _with_seat(comparison: Comparison, rows: Rows) -> Rows:
+    """With the function that the sentence about two kernels names, so that its delta is shown."""
+    found = Seats(comparison, rows.side).seat(1) if len(comparison.labels) == 2 else None
+    if found is None or found.function not in rows.hidden:
+        return rows
+    hidden = rows.hidden[rows.hidden != found.function]
+    return Rows(np.append(rows.shown, found.function), hidden, rows.side)
 
 
 def _head(findings: Findings, selection: Selection, width: int) -> list[str]:

@@ -97,8 +97,9 @@ class Largest(Record, frozen=True):
 class Answer(Record, frozen=True):
     """One metric on one kernel and on the base, of ``side`` or of both. ``verb``: as its
     kind says it. ``at``: the point of the sweep, "" for the only one. ``largest``: None where
-    nothing changed that way. ``seat``: None where none was found. ``iterated``: what is said of the
-    change where repeated string instructions decide it, "" where they do not."""
+    nothing changed that way. ``seat``: None where none was found. ``exact``: whether the counts
+    are. ``iterated``: what is said of the change where repeated string instructions decide it, ""
+    where they do not."""
 
     label: str
     base: str
@@ -111,6 +112,7 @@ class Answer(Record, frozen=True):
     at: str = ""
     ops: int | None = None
     seat: Seat | None = None
+    exact: bool = False
     iterated: str = ""
 
     @property
@@ -137,12 +139,15 @@ class Answer(Record, frozen=True):
             told = (
                 f"{self.ratio:.3f} times the {self.metric} of {self.base}{side} in this "
                 f"workload{at}: {self.delta:+,} ({units.change(self.base_count, self.count)}{but})"
-                f"{self._per_op()}"
+                f"{f', {self._amount(self.delta)}' if self.ops else ''}"
             )
         return f"{self.label} {self.verb} {told}{f'; {self.where}' if self.where else ''}."
 
-    def _per_op(self) -> str:
-        return f", {units.delta(self.delta / self.ops, per_op=True)} per op" if self.ops else ""
+    def _amount(self, delta: int) -> str:
+        """As tables show it."""
+        if self.ops:
+            return f"{units.delta(delta / self.ops, per_op=True)} per op"
+        return units.delta(delta)
 
     @property
     def where(self) -> str:
@@ -150,7 +155,7 @@ class Answer(Record, frozen=True):
         with the largest deltas; "" where nothing changed."""
         whole = "the increase" if self.delta > 0 else "the decrease"
         if self.seat and not (self.seat.alone and self.largest and self.largest.part <= 1):
-            return self.seat.told(whole)
+            return self.seat.told(whole, self._amount(self.seat.delta) if self.exact else "")
         return self.largest.told(whole) if self.largest else ""
 
 
@@ -171,6 +176,7 @@ def answers(comparison: Comparison, side: Side | None = None) -> list[Answer]:
             at=units.printable(comparison.setting.title),
             ops=comparison.ops,
             seat=found,
+            exact=comparison.metric.exact,
         )
         for (index, label), found in zip(enumerate(others, 1), seats(comparison, side), strict=True)
     ]

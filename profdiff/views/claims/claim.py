@@ -113,6 +113,8 @@ def _of_result(findings: Findings, found: LargestChange) -> Claim:
         sentence += f", to within {units.percent(findings.results.rule.relevance, 'g')}"
     at = f" at {result.setting.title}" if result.setting.title else ""
     values = words.values(*change.medians, per_op=result.per_op)
+    op = units.printable(findings.manifest.workload.op)
+    values += f" (one {op})" if result.per_op and op else ""
     if change.verdict is Verdict.DEPENDS:
         values = f"in {state(result)}, {values}"
     if iterated := Iterated.of(change):
@@ -262,7 +264,9 @@ def subject_of(findings: Findings, label: str, text: str, suffixes: Sequence[str
 
 def _sure(findings: Findings, label: str, change: Estimate) -> str:
     """How sure it is, where that is a question."""
-    other = _OTHER_BOOTS if any(run.boot for run in findings.manifest.runs) else _OTHER
+    manifest = findings.manifest
+    booted = bool(manifest.options.get("boot")) or any(run.boot for run in manifest.runs)
+    other = _OTHER_BOOTS if booted else _OTHER
     if change.alone:
         return f"This was seen in one state: {other} were not tried."
     if change.verdict is Verdict.DEPENDS:

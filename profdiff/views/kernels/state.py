@@ -149,7 +149,7 @@ def lines(state: State) -> list[StateLine]:
     ]
     found += [StateLine(kind="differs", text=_change(shift)) for shift in state.shifts]
     if same := _equal(state):
-        found.append(StateLine(kind="same", text=f"{_how_equal(state)}: {', '.join(same)}"))
+        found.append(StateLine(kind="same", text=f"{_how_equal(state)}: {same}"))
     unknown = _unknown(state)
     return found + [StateLine(kind="unknown", text=text) for text in unknown]
 
@@ -248,30 +248,32 @@ def _few(texts: Sequence[str], between: str = ", ") -> str:
     return units.few([_short(text) for text in texts], _NAMED, between)
 
 
-def _equal(state: State) -> list[str]:
-    """What a reader asks for first, with its value; the rest is counted."""
+def _equal(state: State) -> str:
+    """What a reader asks for first, with its value: what the workload did, then what the kernels
+    have."""
     told = []
     changed = {shift.name for shift in state.shifts}
     if calls := _system_calls(state):
         told.append(calls)
     for known, words in (
         ("minor_faults", "{} minor faults"),
-        ("anon_huge_kib", "{} KiB AnonHugePages"),
+        ("anon_huge_kib", "{} AnonHugePages"),
         ("exit status", "exit status {}"),
     ):
         if known in state.equal and known not in changed:
-            told.append(words.format(_range(_at_points(state, known))))
+            value = _range(_at_points(state, known))
+            huge = known == "anon_huge_kib"
+            value = "no" if huge and value == "0" else f"{value} KiB" if huge else value
+            told.append(words.format(value))
+    if "output" in state.equal:
+        told.append("output equal apart from numbers")
     if (thp := THP) in state.equal and thp not in changed:
         told.append(f"THP {state.equal[thp]}")
-    if mitigated := mitigations(state):
-        told.append(mitigated)
-    if "output" in state.equal:
-        told.append("output apart from numbers")
-    return told
+    return "; ".join(filter(None, [", ".join(told), mitigations(state)]))
 
 
 def mitigations(state: State) -> str:
-    """``mitigated: spectre_v1, spectre_v2; vulnerable: mds``, of all kernels alike; "" where
+    """``mitigated: spectre_v1, spectre_v2; unmitigated: mds``, of all kernels alike; "" where
     nothing is known. What the processor is not affected by is left out."""
     known = {
         what.removeprefix(MITIGATION): value
@@ -282,7 +284,7 @@ def mitigations(state: State) -> str:
         return ""
     told = [
         f"{word}: {', '.join(names)}"
-        for word, start in (("mitigated", "Mitigation"), ("vulnerable", "Vulnerable"))
+        for word, start in (("mitigated", "Mitigation"), ("unmitigated", "Vulnerable"))
         if (names := [name for name, value in known.items() if value.startswith(start)])
     ]
     # What differs stands apart, with the values of each kernel.

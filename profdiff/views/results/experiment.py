@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from profdiff.base import guest_clock
+from profdiff.base import guest_clock, units
 from profdiff.collectors import registry
 from profdiff.evidence import results, statistics
 from profdiff.evidence.cell import Cell
@@ -107,6 +107,23 @@ class Grid(Record, frozen=True):
     header: list[str]
     parts: list[int]
     rows: list[list[Entry]]
+
+    def without_exact(self, width: int) -> "Grid":
+        """The same, where every verdict is exact, with that in the title and not in each row if the
+        title has room for it in ``width`` columns."""
+        title = result.all_exact(self.title)
+        verdicts = [at for at, title in enumerate(self.header) if title == "verdict"]
+        told = {str(row[at]) for row in self.rows for at in verdicts if row[at] is not None}
+        if told != {str(Verdict.EXACT)} or units.width(title) > width:
+            return self
+        kept = [at for at in range(len(self.header)) if at not in verdicts]
+        return msgspec.structs.replace(
+            self,
+            title=title,
+            header=[self.header[at] for at in kept],
+            parts=[self.parts[at - self.names] for at in kept if at >= self.names],
+            rows=[[row[at] for at in kept] for row in self.rows],
+        )
 
     def in_ratios(self) -> "Grid":
         """The same with changes as ratios."""

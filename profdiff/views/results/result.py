@@ -236,6 +236,11 @@ def heading(result: Result) -> str:
     return f"{guest_clock.unsaid(title(result))} ({source(result)})"
 
 
+def all_exact(title: str) -> str:
+    """The title of a table whose verdicts are all exact, which has no column for them."""
+    return title if "exact" in title else f"{title}; every change is exact"
+
+
 def source(result: Result) -> str:
     """Where values come from: ``sampled``."""
     if result.virtual:
