@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,21 @@ def test_four_processes(tmp_path: Path) -> None:
     held = [(min(int(wanted), 2), float(start), float(end)) for wanted, start, end in rows]
     for _, moment, _ in held:
         assert sum(count for count, start, end in held if start <= moment < end) <= 2
+
+
+def test_what_needs_none_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as a report, while others wait for the guests of a recording to end."""
+    monkeypatch.setattr(whole_run, "folder", tmp_path)
+    entered = threading.Event()
+
+    def report() -> None:
+        with whole_run.processors(0):
+            entered.set()
+
+    with whole_run.alone("turn"):
+        thread = threading.Thread(target=report, daemon=True)
+        thread.start()
+        assert entered.wait(60)
 
 
 def test_what_fails_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,8 +28,6 @@ _UNFINISHED = "<unfinished ...>"
 _STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"')
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "f": "\f"}
-_OPEN, _CLOSE = "([{", ")]}"
-# What begins a part of a call, or ends it.
 _SIGN = re.compile(r'["<,()\[\]{}]|/\*')
 
 
@@ -59,9 +57,7 @@ def read(path: Path) -> Iterator[TracedCall]:
                 for call in _calls(data.decode("utf-8", "surrogateescape"), begun):
                     number += not call.begins
                     if number > _MAX_CALLS:
-                        raise InputError(
-                            f"{path} has more than {_MAX_CALLS:,} calls: replay a part of it"
-                        )
+                        raise InputError(f"{path} has over {_MAX_CALLS:,} calls: replay a part")
                     yield call
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
@@ -105,7 +101,7 @@ def arguments(text: str) -> list[str]:
             end = text.find(close, at - 1)
             at = end + len(close) if end >= 0 else len(text)
         elif letter != ",":
-            depth += 1 if letter in _OPEN else -1
+            depth += 1 if letter in "([{" else -1
         elif depth == 0:
             found.append(text[start : at - 1].strip())
             start = at

@@ -179,7 +179,9 @@ def marked(old_kernel: Path) -> Path:
     def record(made: Path) -> None:
         common = ["record", "--boot", "--append", LIGHT, kernel, f"--kernel=b={old_kernel}"]
         common[-1] += ",append=quiet"
-        done = profdiff(*common, "--boot-until", MARK, "-o", made / "before", status=2)
+        # Of these only the sums are read: without calls, a boot takes a third less.
+        before = ["--no-call-tree", "--boot-until", MARK, "-o", made / "before"]
+        done = profdiff(*common, *before, status=2)
         (made / "told").write_text(done.stderr)
         profdiff(*common, "--boot-until", LAST, "-o", made / "behind")
 

@@ -115,20 +115,20 @@ def test_boot_options_need_no_build_and_suites_have_cells(
         f'[[workload]]\nname = "protect"\nop = "call"\ncommand = ["{EXAMPLE}", "{{kib}}", "20"]\n'
         "sweep = { kib = [4] }\nops = 20\n"
     )
-    words = ["options", kernel, "--append", "init_on_alloc=1", "--append", "init_on_free=1"]
+    words = ["options", kernel, "--append", "mitigations=off", "--append", "slab_nomerge"]
     made = profdiff(*words, "--suite", "mine.toml", *QUICK, cwd=tmp_path)
     assert "profdiff options mine.profdiff shows this again" in made.stdout
     assert not (tmp_path / "cache/builds/kernels").exists()
     shown = profdiff("options", "mine.profdiff", "--json", "-", cwd=tmp_path).stdout
     costs = {one["option"]: one for one in table(json.loads(shown), "options")}
-    assert set(costs) == {"init_on_alloc=1", "init_on_free=1"}
+    assert set(costs) == {"mitigations=off", "slab_nomerge"}
     # Each row of a suite's CSV says what its kernel was given.
     profdiff("report", "mine.profdiff", "--csv", "mine.csv", cwd=tmp_path)
     given = {row["kernel"]: row["variant"] for row in rows(tmp_path / "mine.csv")}
     assert given == {
         "base": "",
-        "init_on_alloc-1": "init_on_alloc=1",
-        "init_on_free-1": "init_on_free=1",
+        "mitigations-off": "mitigations=off",
+        "slab_nomerge": "slab_nomerge",
     }
     judged = profdiff(
         "options", "mine.profdiff", "--fail-if", "instructions > +1000%", cwd=tmp_path

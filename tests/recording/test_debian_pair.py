@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support import EXAMPLE, RESTORED, profdiff
+from support import EXAMPLE, RESTORED, need_debian, profdiff
 
 from profdiff.base.errors import ProfdiffError
 from profdiff.collectors.kernels.apt import Apt
@@ -19,6 +19,9 @@ def test_the_stock_pair_shows_inlined_functions(tmp_path: Path, qemu: object) ->
     except ProfdiffError as error:
         pytest.skip(f"Debian's archive cannot be reached: {error}")
     session = tmp_path / "pair.profdiff"
+    # A recording holds a processor: not while it downloads.
+    for suite in ("bookworm", "trixie"):
+        need_debian(f"debian:{suite}-backports")
     profdiff(
         *("record", *RESTORED, "--kernel", "base=debian:bookworm-backports"),
         *("--kernel", "new=debian:trixie-backports", "--ops", "40000", "-o", session),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from support import EXAMPLE, RESTORED, ROOT, error_line, need_program, profdiff
+from support import EXAMPLE, RESTORED, ROOT, error_line, need_debian, need_program, profdiff
 
 from profdiff.collectors.guest.qemu import Qemu
 from profdiff.session.session import Session
@@ -127,7 +127,11 @@ def test_arm64_guests_count_cycles_and_instructions(tmp_path: Path) -> None:
     need_program("apt-get", "apt")
     source = tmp_path / "toggle.c"
     source.write_text(ARM)
-    kernels = ["a=debian:bookworm/cloud-arm64", "b=debian:bookworm-backports/cloud-arm64"]
+    specs = ["debian:bookworm/cloud-arm64", "debian:bookworm-backports/cloud-arm64"]
+    # A recording holds a processor: not while it downloads.
+    for spec in specs:
+        need_debian(spec)
+    kernels = [f"{label}={spec}" for label, spec in zip("ab", specs, strict=True)]
     command = ["record", *(x for kernel in kernels for x in ("--kernel", kernel)), "--ops", "60000"]
     command += [*RESTORED, "--collector", "perf"]
     session = tmp_path / "arm.profdiff"

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support import RESTORED, need_program, profdiff
+from support import RESTORED, need_debian, need_program, profdiff
 
 from profdiff.collectors.architecture import ARM64
 from profdiff.collectors.guest.initramfs import foreign_perf
@@ -84,7 +84,10 @@ def test_a_script_whose_interpreter_is_in_the_root_folder(root: Path, tmp_path: 
     need_program("qemu-system-aarch64", "qemu-system-arm")
     script = tmp_path / "work.sh"
     script.write_text("#!/usr/bin/app first\n")
-    kernel = "a=debian:bookworm/cloud-arm64"
+    spec = "debian:bookworm/cloud-arm64"
+    # A recording holds a processor: not while it downloads.
+    need_debian(spec)
+    kernel = f"a={spec}"
     session = tmp_path / "s"
     command = ["record", "--kernel", kernel, "--aa", "1", *RESTORED, "--sysroot", root]
     profdiff(*command, "--collector", "exact", "-o", session, "--", script, "last")
