@@ -217,8 +217,13 @@ class _Part:
         return any(not math.isnan(change.base) for changes in every for change in changes)
 
     def changes(self, condition: Condition, subject: _Subject) -> Iterator[MeasuredChange]:
-        """At every setting, on every kernel but the base."""
+        """At every setting, on every kernel but the base; of a topic over several points once."""
+        told = set[str]()
         for number, found in enumerate(self._found):
+            at = subject.at(found) if isinstance(subject, Topic) else found.setting.title
+            if isinstance(subject, Topic) and subject.over_points and at in told:
+                continue
+            told.add(at)
             changes, one_state = self._at(number, condition, subject)
             depend = _depending(found) if one_state else set[str]()
             for change in changes:
@@ -230,7 +235,7 @@ class _Part:
                 if intended := ", ".join(found.facts.intended(self._base, change.kernel)):
                     note = "; ".join(filter(None, [change.note, f"differs in: {intended}"]))
                     change = replace(change, note=note)
-                yield replace(change, part=self.name, word=self.word, at=found.setting.title)
+                yield replace(change, part=self.name, word=self.word, at=at)
 
     def _at(
         self, number: int, condition: Condition, subject: _Subject

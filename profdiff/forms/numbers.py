@@ -21,14 +21,19 @@ class Numbers(msgspec.Struct, frozen=True):
         """What a column of changes is called."""
         return "ratio" if self.ratios else "change"
 
-    def count(self, value: int) -> str:
+    def count(self, value: float) -> str:
         """A count."""
-        return units.count(value / self.ops, per_op=True) if self.ops else units.count(value)
+        return units.count(value / (self.ops or 1), per_op=_has_decimals(value, self.ops))
 
-    def delta(self, value: int) -> str:
+    def delta(self, value: float) -> str:
         """A difference, with its sign."""
-        return units.delta(value / self.ops, per_op=True) if self.ops else units.delta(value)
+        return units.delta(value / (self.ops or 1), per_op=_has_decimals(value, self.ops))
 
     def change(self, base: int, other: int) -> str:
         """How ``other`` compares with ``base``."""
         return units.ratio(base, other) if self.ratios else units.change(base, other)
+
+
+def _has_decimals(value: float, ops: int | None) -> bool:
+    """Whether a value is shown with decimals: per op, or where it is a fraction."""
+    return ops is not None or isinstance(value, float)

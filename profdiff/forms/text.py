@@ -9,7 +9,7 @@ from profdiff.base import units
 from profdiff.forms.columns import MIN_WIDTH, Block, draw, with_room
 from profdiff.forms.columns import Column as Drawn
 from profdiff.forms.numbers import Numbers
-from profdiff.shapes.table import ABOUT, UNKNOWN, Cell, Section, Table
+from profdiff.shapes.table import ABOUT, CUT, UNKNOWN, Cell, Section, Table
 
 # Of the longest bar, and what of a path fits into a line: its end says most of why.
 _BAR, _PATH = 20, 3
@@ -241,7 +241,8 @@ def _cell(table: Table, row: Sequence[Cell], shown: _Shown, numbers: Numbers, mo
             return "#" * -(-_BAR * _number(cell) // most) if most else ""
         case "path":
             functions = cast("list[str]", cell)
-            return " > ".join(functions[-_PATH:]) or "(not known)"
+            told = functions if functions[:1] == [CUT] else functions[-_PATH:]
+            return " > ".join(told) or "(not known)"
         case "change" if unmatched := table.unmatched(row, column.kernel):
             return unmatched
         case "change":

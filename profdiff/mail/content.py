@@ -169,7 +169,10 @@ def _letter(findings: Findings, wishes: MailOptions) -> Letter:
     sections = {
         "result": lines if alone else _result(findings, largest),
         "bisection": _bisection(findings),
+        "fits": topics.sentences_section("fits", findings, kernel),
+        "gaps": topics.sentences_section("gaps", findings),
         "functions": _functions(findings, kernel, wishes.top),
+        "paths": topics.paths_section(findings, kernel),
         "programs": topics.programs_section(findings),
         "events": topics.events_section(findings, kernel, _where(findings, kernel)),
         "inventory": topics.items_section(

@@ -30,7 +30,10 @@ _ORDER = re.compile(r"(?i)(?:[a-z][a-z-]*-by|cc):|#regzb|-- $")
 SECTIONS = {
     "result": "the table of points, metrics or kernels",
     "bisection": "the commit that profdiff bisect found, and what its revert shows",
+    "fits": "what the kernel costs more as a line over the sweep",
+    "gaps": "how much later kernels win back of what the second one costs more",
     "functions": "the functions that changed most",
+    "paths": "the call paths that carry most of the change, where they are at most three",
     "programs": "how user space and the kernel change, where --variant gave programs",
     "events": "events of the kernel, where one changed by more than the instructions did",
     "memory": "memory that the kernel keeps more or less of, recorded with --allocations",

@@ -121,7 +121,7 @@ def _sums(accesses: Accesses, shown: list[DataRow]) -> list[_Sum]:
     return [*sums, *(one for one in groups if any(one.counts)), _Sum("all", whole, True)]
 
 
-_MAX_EVENTS = 6
+_MAX_EVENTS, _MAX_PATHS = 6, 3
 
 
 def events_section(findings: Findings, label: str, at: str) -> Section:
@@ -132,6 +132,29 @@ def events_section(findings: Findings, label: str, at: str) -> Section:
     own = TOPICS["events"].section(findings).tables[0]
     blocks = changed(own, label, f"Events of the kernel that changed{at}", _MAX_EVENTS, WIDTH)
     return Section("", list[Part](map(table, blocks)))
+
+
+def sentences_section(topic: str, findings: Findings, label: str = "") -> Section:
+    """What a topic says in sentences, of a kernel or of all; nothing where nothing is known."""
+    try:
+        told = TOPICS[topic].section(findings).sentences
+    except InputError:
+        return Section("", [])
+    own = [one for one in told if not label or one.startswith((f"{label} ", f"{label}:"))]
+    return Section("", [Prose(" ".join(own))] if own else [])
+
+
+def paths_section(findings: Findings, label: str) -> Section:
+    """The call paths of a kernel's change, where they are few; a mail has no room for many."""
+    try:
+        tables = TOPICS["paths"].section(findings).tables
+    except InputError:
+        return Section("", [])
+    for one in tables:
+        if one.kernels[-1] == label and len(one.rows) <= _MAX_PATHS:
+            title = f"Call paths that changed most{' per op' if one.ops else ''}:"
+            return Section("", list[Part](map(table, drawn(one, title, WIDTH))))
+    return Section("", [])
 
 
 def programs_section(findings: Findings) -> Section:

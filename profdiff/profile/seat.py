@@ -61,7 +61,7 @@ class Seats:
     def __init__(self, comparison: Comparison, side: Side | None = None) -> None:
         self._comparison = comparison
         self._wholes = comparison.totals(side)
-        self._known = _callers_known(comparison)
+        self._known = callers_known(comparison)
         if not self._known:
             return
         stacks, count = comparison.stacks, len(comparison.functions)
@@ -175,7 +175,7 @@ def may_be_renamed(before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArr
     return found
 
 
-def _callers_known(comparison: Comparison) -> bool:
+def callers_known(comparison: Comparison) -> bool:
     """Whether a function stands above another that did not inline it."""
     stacks = comparison.stacks
     called = comparison.counts.any(axis=1) & (stacks.depth > 0) & ~comparison.inlined.any(axis=1)

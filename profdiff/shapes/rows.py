@@ -32,7 +32,7 @@ def changes(
     for table in tables:
         named = [(row, _names(table, row)) for row in (*table.all_rows, *table.sums)]
         rows = [row for row, names in named if what in names]
-        rows = rows if condition.function else table.sums[:1]
+        rows = rows if condition.function or rows else table.sums[:1]
         if rows:
             return _of_rows(table, rows, _count(table, count), labels, condition)
         known += [name for _, names in named for name in names]

@@ -25,6 +25,8 @@ Cell = str | int | float | bool | Sequence[str | int] | None
 Shows = Literal["delta", "change", "about"]
 # What stands for a difference that is not known, and before one that is not exact.
 UNKNOWN, ABOUT = "?", "~"
+# What a path begins with whose first functions a note has; readers see all others.
+CUT = "..."
 
 
 class Note(msgspec.Struct, frozen=True):

@@ -16,7 +16,8 @@ from profdiff.shapes.table import Section
 class Topic(NamedTuple):
     """``about``: what it shows, for the list of topics. ``of_code``: it decodes all instructions,
     which takes long. ``sides``: whose instructions it tells. ``counts``: what conditions can name
-    besides its tables. ``module``: of this package, where its tables are made."""
+    besides its tables. ``module``: of this package, where its tables are made. ``over_points``: its
+    tables are of several points together."""
 
     name: str
     about: str
@@ -24,6 +25,7 @@ class Topic(NamedTuple):
     sides: str = "the kernel alone"
     counts: tuple[str, ...] = ()
     module: str = ""
+    over_points: bool = False
 
     def section(self, findings: Findings) -> Section:
         """What it shows of a session. Raises InputError where nothing can be known of it, and
@@ -38,6 +40,16 @@ class Topic(NamedTuple):
         build: Callable[[Findings], Changes] = self._shapes().changes
         return build(findings)
 
+    def at(self, findings: Findings) -> str:
+        """Which point, or points, its tables are of; "" for the only ones."""
+        if not self.over_points:
+            return findings.setting.title
+        try:
+            told: str = self._shapes().where(findings)
+        except InputError:
+            return ""
+        return told
+
     def _shapes(self) -> Any:
         return import_module(f"profdiff.topics.{self.module or f'{self.name}.shapes'}")
 
@@ -45,6 +57,24 @@ class Topic(NamedTuple):
 TOPICS = {
     topic.name: topic
     for topic in (
+        Topic(
+            "fits",
+            "costs as lines over a sweep, and where they are equal",
+            sides="both sides",
+            over_points=True,
+        ),
+        Topic(
+            "gaps",
+            "how much of a second kernel's gap to the base others close",
+            sides="both sides",
+            module="gaps",
+        ),
+        Topic(
+            "paths",
+            "which call paths carry most of the change",
+            sides="both sides",
+            module="paths",
+        ),
         Topic("events", "how often events happened in the kernel", counts=("events",)),
         Topic("inventory", "how often each kind of instruction ran", True, "both sides, in --csv"),
         Topic("memory", "which memory --allocations saw given out and taken back"),
@@ -80,10 +110,10 @@ def topic_of(name: str) -> Topic | None:
 
 def sections(findings: Findings, *, of_code: bool) -> list[Section]:
     """What all topics show of a session; those of which nothing is known are left out, and without
-    ``of_code`` those that decode all instructions."""
+    ``of_code`` those that take long: they decode all instructions, or read all points."""
     found = []
     for topic in TOPICS.values():
-        if topic.of_code and not of_code:
+        if (topic.of_code or topic.over_points) and not of_code:
             continue
         try:
             section = topic.section(findings)

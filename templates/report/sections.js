@@ -13,14 +13,21 @@ import { count, fine, formatChange, signed } from "../page/numbers.js";
 const BAR = "▇";
 const LONGEST_BAR = 20;
 const FUNCTIONS = 3;
+// What a path begins with that is shown whole.
+const CUT = "...";
 const NAME = 120;
 
 /** @param {Table} table @param {unknown} value @param {string | null} [kernel] whose it is */
 function shapeCount({ kernels, ops }, value, kernel) {
   const own = Array.isArray(ops) ? ops[Math.max(kernels.indexOf(kernel ?? ""), 0)] : ops;
   if (value === null || value === "") return value === null ? "?" : "";
-  return own ? fine(Number(value) / own) : count(Number(value));
+  if (own) return fine(Number(value) / own);
+  return Number.isInteger(value) ? count(Number(value)) : fine(Number(value));
 }
+
+/** @param {unknown} value a fraction, null where it is not known @param {number} [digits] */
+const formatShare = (value, digits) =>
+  (value === null ? "-" : value === "" ? "" : `${(100 * Number(value)).toFixed(digits)}%`);
 
 /** @param {Table} table @param {string} name @param {string | null} kernel */
 const cellOf = ({ columns }, name, kernel) => {
@@ -53,7 +60,7 @@ function rowName(table, row) {
     const cell = row[n];
     if (table.columns[n].kind !== "path") return typeof cell === "number" ? count(cell) : `${cell}`;
     const path = /** @type {string[]} */ (cell);
-    return path.slice(-FUNCTIONS).join(" > ") || "(not known)";
+    return path.slice(path[0] === CUT ? 0 : -FUNCTIONS).join(" > ") || "(not known)";
   });
   const paths = table.columns.flatMap(({ kind }, n) =>
     (kind === "path" ? [/** @type {string[]} */ (row[n]).join(" > ")] : []));
@@ -66,14 +73,16 @@ function rowName(table, row) {
 
 /** @param {Table} table @param {Column} column @param {number} n its number
  * @param {string} what of it is shown @returns {Shown} */
-function shownColumn(table, { name, title, kernel, of, shows }, n, what) {
+function shownColumn(table, { name, title, kernel, of, shows, digits }, n, what) {
   const { kernels } = table;
   const near = table.by_kernel && (kernel ?? null) !== null;
   const label = kernel ?? "";
   const before = cellOf(table, of ?? "", kernels[0]), after = cellOf(table, of ?? "", kernel);
+  const prefix = table.grouped ? `${of}_` : "";
+  const low = cellOf(table, `${prefix}low`, kernel), high = cellOf(table, `${prefix}high`, kernel);
   const verdict = cellOf(table, "verdict", kernel), only = cellOf(table, "only", kernel);
-  const told = what === "about" ? "delta" : what;
-  const named = ["count", "name", "number", "word"].includes(what) ? title || name : told;
+  const told = what === "about" ? table.grouped ? `${of} delta` : "delta" : what;
+  const named = ["count", "name", "number", "share", "word"].includes(what) ? title || name : told;
   const head = near && what === "count" ? label
     : near || what === "name" ? named : `${named} ${label}`.trim();
   /** @param {Row} row */
@@ -89,6 +98,7 @@ function shownColumn(table, { name, title, kernel, of, shows }, n, what) {
     if (what === "verdict") return element("td", value ?? "not known", "optional verdict");
     if (what === "count") return element("td", shapeCount(table, value, kernel));
     if (what === "name" || what === "word") return element("td", value ?? "", `${what} what`);
+    if (what === "share") return element("td", formatShare(value, digits));
     if (what === "number") {
       const written = Number.isInteger(value) ? count : fine;
       const whole = shows?.length ? signed(Number(value), written) : written(Number(value));
@@ -98,7 +108,8 @@ function shownColumn(table, { name, title, kernel, of, shows }, n, what) {
     const tint = !sure || !near ? "" : Number(value) > 0 ? "more" : "less";
     /** @param {number} one */
     const shown = (one) => shapeCount(table, one, kernel);
-    const text = value === null ? "?" : signed(Number(value), shown);
+    const about = what === "about" && Number(low(row)) < Number(high(row)) ? "~" : "";
+    const text = value === null ? "?" : about + signed(Number(value), shown);
     return element("td", text, tint);
   };
   const optional = near && (what === "change" || what === "verdict");
@@ -109,7 +120,7 @@ function shownColumn(table, { name, title, kernel, of, shows }, n, what) {
 /** @param {Table} table @returns {Shown[]} */
 function shownColumns(table) {
   const naming = namingColumns(table);
-  const alone = ["count", "verdict", "number", "word", "name"];
+  const alone = ["count", "verdict", "number", "share", "word", "name"];
   const shown = table.columns.flatMap((column, n) => {
     const whats = column.kind === "delta" ? column.shows ?? []
       : alone.includes(column.kind) && !naming.includes(n) ? [column.kind] : [];
@@ -160,8 +171,9 @@ function noteList(notes) {
  * @returns {HTMLElement[]} */
 function titledShape(table, section) {
   const { ops, rows, title, name, folded, notes } = table;
+  const remark = title ? table.remark ?? "" : "";
   const every = [...new Set([ops ?? []].flat().map((one) => count(one)))].join(" and ");
-  const head = element("h3", `${title}${title && ops ? ` per op (${every} ops)` : ""}`);
+  const head = element("h3", `${title}${title && ops ? ` per op (${every} ops)` : ""}${remark}`);
   head.id = `${name}-title`;
   const noted = notes?.length ? [noteList(notes)] : [];
   if (!rows.length) return noted.length ? [head, ...noted] : [];

@@ -4,6 +4,7 @@ from contextlib import suppress
 from itertools import groupby
 
 import numpy as np
+from msgspec.structs import replace
 
 from profdiff.base import units
 from profdiff.base.errors import InputError
@@ -141,6 +142,8 @@ def _numbers(one: Step | StepFunction, numbers: Numbers) -> list[str]:
 
 # With more kernels, a sentence for each and each metric is a page that nobody reads.
 _FEW = 3
+# So many rows of a topic that has a report of its own.
+_FIRST_ROWS = 5
 # Remarks without which no number should be read; the others stand below all tables.
 _FIRST = ("caution", "failure", "inlines")
 
@@ -164,6 +167,10 @@ def render(
     while parts[-1] == "":
         parts.pop()
     shown: list[Block | str] = []
+    if selection.side is None:
+        shown += _in_short("fits", findings, width, per_op, ratios)
+        with suppress(InputError):
+            shown += TOPICS["gaps"].section(findings).sentences
     for topic in ("initcalls", "traces", "probes", "memory"):
         # Of a boot without callers, only functions are known.
         with suppress(InputError):
@@ -282,6 +289,22 @@ def _programs(
     more = "profdiff report programs shows user space by function, and the kernel for each"
     blocks = shapes.blocks(section.tables, width, per_op, ratios)
     return [*section.sentences, *blocks, *section.notes, more]
+
+
+def _in_short(
+    name: str, findings: Findings, width: int, per_op: bool | None, ratios: bool
+) -> list[Block | str]:
+    """The sentences of a topic, and the first rows of its tables for a few kernels; nothing where
+    nothing is known of it."""
+    try:
+        section = selected(TOPICS[name].section(findings), _FIRST_ROWS)
+    except InputError:
+        return []
+    some = section.tables if len(findings.kernels) <= _FEW else []
+    told = [replace(table, notes=[]) for table in some if table.rows]
+    more = [f"profdiff report {name} shows more."] if told else []
+    below = " ".join([*shapes.legend(told), *section.notes, *more])
+    return [*section.sentences, *shapes.blocks(told, width, per_op, ratios), *filter(None, [below])]
 
 
 def _topic(

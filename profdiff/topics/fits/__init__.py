@@ -1,0 +1,1 @@
+"""What kernels cost over the points of a sweep, as lines."""
