@@ -108,17 +108,25 @@ def section(findings: Findings) -> Section:
 
 
 def _sentence(comparison: Comparison, label: str, found: Paths) -> str:
-    deltas = [path.delta for path in found.paths]
-    number = units.counted(len(deltas), "call path")
-    told = f"{label}: {number} {'has' if len(deltas) == 1 else 'have'}"
-    ops = comparison.ops or 1
-    up, down = (sum(max(sign * delta, 0) for delta in deltas) / ops for sign in (1, -1))
+    ops, number = comparison.ops or 1, len(found.paths)
     what = f"{comparison.metric.name}{' per op' if comparison.ops else ''}"
+    up, down = ([path.delta for path in found.paths if path.delta * sign > 0] for sign in (1, -1))
     if up and down:
-        up_and_down = f"{units.delta(up, per_op=True)} and {units.delta(-down, per_op=True)}"
-        whole = units.delta(found.whole.delta / ops, per_op=True)
-        return f"{told} {up_and_down} {what} of the change of {whole}."
-    return f"{told} {units.share(sum(deltas), found.whole.delta, 0)} of the change in {what}."
+        more, fewer, rest, whole = (
+            units.delta(delta / ops, per_op=True)
+            for delta in (sum(up), sum(down), found.rest.delta, found.whole.delta)
+        )
+        return (
+            f"{label}: of the change of {whole} {what}, {units.counted(len(up), 'call path')} "
+            f"{_have(up)} {more}, {len(down):,} {_have(down)} {fewer}, and {rest} is elsewhere."
+        )
+    share = units.share(sum(up or down), found.whole.delta, 0)
+    paths = units.counted(number, "call path")
+    return f"{label}: {paths} {_have(found.paths)} {share} of the change in {what}."
+
+
+def _have(some: Sequence[Any]) -> str:
+    return "has" if len(some) == 1 else "have"
 
 
 def _table(comparison: Comparison, label: str, found: Paths) -> Table:
@@ -145,8 +153,8 @@ def _table(comparison: Comparison, label: str, found: Paths) -> Table:
     ]
     at = f" at {setting.title}" if setting.title else ""
     means = (
-        f"A path ends at the deepest function that changed, with its callees, by at least "
-        f"{found.part:.0%} of the whole; what other paths have is not part of it."
+        "A path's numbers are of its last function with its callees, without what longer paths "
+        f"have; it ends where these differ by at least {found.part:.0%} of the whole change."
     )
     begin = " > ".join(found.paths[0].functions[:prefix])
     return tabulate(
