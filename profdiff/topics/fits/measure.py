@@ -191,7 +191,7 @@ class Fits:
 
     @cached_property
     def _x(self) -> Abscissas:
-        """Of log-spaced points, small ones count as much as the largest."""
+        """Weighted, so that small points of a log-spaced sweep count as much as the largest."""
         return Abscissas(self.sweep.values, [*map(float, self._scaled(self._wholes))])
 
     def _scaled(self, values: Sequence[N]) -> list[N]:
