@@ -113,7 +113,7 @@ def _sentence(comparison: Comparison, label: str, found: Paths) -> str:
     up, down = ([path.delta for path in found.paths if path.delta * sign > 0] for sign in (1, -1))
     if up and down:
         more, fewer, rest, whole = (
-            units.delta(delta / ops, per_op=True)
+            units.delta(delta / ops, per_op=comparison.ops is not None)
             for delta in (sum(up), sum(down), found.rest.delta, found.whole.delta)
         )
         return (
@@ -134,8 +134,10 @@ def _table(comparison: Comparison, label: str, found: Paths) -> Table:
     prefix = _common([path.functions for path in found.paths])
 
     def shown(path: Path) -> Cell:
-        is_cut = prefix and path not in (found.rest, found.whole)
-        return [CUT, *path.functions[prefix:]] if is_cut else path.functions
+        if not prefix or path in (found.rest, found.whole):
+            return path.functions
+        # What all other paths continue ends in what they begin with.
+        return [CUT, *path.functions[prefix:]] if path.functions[prefix:] else path.functions[-1:]
 
     def count(path: Path, kernel: str) -> int:
         return path.counts[kernel != base]
@@ -156,7 +158,7 @@ def _table(comparison: Comparison, label: str, found: Paths) -> Table:
         "A path's numbers are of its last function with its callees, without what longer paths "
         f"have; it ends where these differ by at least {found.part:.0%} of the whole change."
     )
-    begin = " > ".join(found.paths[0].functions[:prefix])
+    begin = " > ".join(max((path.functions for path in found.paths), key=len)[:prefix])
     return tabulate(
         columns,
         name=f"paths-{comparison.labels.index(label)}",
@@ -170,7 +172,9 @@ def _table(comparison: Comparison, label: str, found: Paths) -> Table:
     )
 
 
-def _common(paths: Sequence[Sequence[str]]) -> int:
-    """With how many functions all paths begin; the last of each is shown."""
-    first = [*zip(*(path[:-1] for path in paths), strict=False)]
+def _common(paths: Sequence[list[str]]) -> int:
+    """With how many functions all paths begin, but for one that all others continue; the last of
+    each is shown."""
+    longer = [one for one in paths if any(other[: len(one)] != one for other in paths)] or paths
+    first = [*zip(*(path[:-1] for path in longer), strict=False)]
     return len([*takewhile(lambda names: len(set(names)) == 1, first)])

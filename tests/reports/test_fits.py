@@ -242,6 +242,37 @@ def test_a_small_point_off_the_line_is_not_hidden_by_a_large_one(tmp_path: Path)
     assert "more instructions per op than base" in shapes.section(findings).sentences[0]
 
 
+def test_what_ticks_can_add_does_not_end_a_line(tmp_path: Path) -> None:
+    base = _line(2000, 30)
+    kernels = {
+        "base": {"f": base},
+        "new": {
+            "f": [one + 5 * n + (100 if n == 16 else 0) for n, one in zip(SIZES, base, strict=True)]
+        },
+    }
+    findings = _findings(_session(tmp_path / "S", kernels, _points()))
+    assert Fits(findings).sums[0].slopes["new"] is None
+    every = [
+        m.replace(one, cells=[m.replace(cell, tick_floor=90.0) for cell in one.cells])
+        for one in findings.results.every
+    ]
+    ticks = m.replace(findings, results=m.replace(findings.results, every=every))
+    fits = Fits(ticks)
+    slope = fits.sums[0].slopes["new"]
+    assert slope is not None
+    assert slope.low < 5 < slope.high
+    # Functions have no floor.
+    assert fits.rows[0].slopes["new"] is None
+
+
+def test_more_points_than_a_report_reads_are_refused(tmp_path: Path) -> None:
+    sizes = range(1, 1100)
+    kernels = {label: {"f": list(sizes)} for label in ("base", "new")}
+    session = _session(tmp_path / "S", kernels, _points(sizes))
+    with pytest.raises(InputError, match="fits: 1,099 points are too many: at most 1,000"):
+        shapes.section(_findings(session))
+
+
 def test_numbers_of_ops_without_a_common_multiple_are_refused(tmp_path: Path) -> None:
     points = [m.Point({"n": str(n), "k": f"{n}{n}"}, 1, 2**62 + n * n + n) for n in range(1, 40)]
     kernels = {label: {"f": list(range(1, 40))} for label in ("base", "new")}

@@ -32,7 +32,7 @@ LIMIT = 0.01
 LEAST = 0.001
 """The part of all that the base executes at a point that differences may be off in any case."""
 # Of one session's lines, and of a common multiple of its numbers of ops.
-_MAX_COUNTS, _MAX_BITS = 4_000_000, 512
+_MAX_POINTS, _MAX_COUNTS, _MAX_BITS = 1000, 4_000_000, 512
 # A line says little so many times beyond the largest point.
 _BEYOND = 10
 # So many names of what differs are told of a point, and so many points that are left out.
@@ -70,6 +70,8 @@ class Sweep(NamedTuple):
             raise InputError(
                 f"fits: no parameter alone has {MIN_POINTS} numbers as values: record with --sweep"
             )
+        if len(along) > _MAX_POINTS:
+            raise InputError(f"fits: {len(along):,} points are too many: at most {_MAX_POINTS:,}")
         state = _state_differences(findings)
         reasons = {value: _why(findings, one, state) for value, one in along.items()}
         left_out = {along[value].value(name): reasons[value] for value in along if reasons[value]}
@@ -345,7 +347,7 @@ class Fits:
                 part = max(part, abs(delta) / whole if whole else 0.0)
             if not any(deltas):
                 slopes[label] = fixed[label] = Difference(0.0, 0.0, 0.0, Verdict.EXACT)
-            elif self._is_line(line, deltas):
+            elif self._is_line(line, deltas, ticks):
                 near = [line.residual * self._scale + more for more in ticks]
                 ends, crossing = (line.slope, line.slope), (line.fixed, line.fixed)
                 if any(near):
@@ -365,18 +367,18 @@ class Fits:
     def _unscaled(self, ends: Ends) -> Ends:
         return ends[0] / self._scale, ends[1] / self._scale
 
-    def _is_line(self, line: Line, deltas: Sequence[int]) -> bool:
+    def _is_line(self, line: Line, deltas: Sequence[int], ticks: Sequence[Fraction]) -> bool:
         """Whether every point is near it: as a share of the largest difference, and of its own, or
-        of what the base executes there. Near an even point a difference is small."""
-        by = self._scale
-        if line.residual * by > LIMIT * max(map(abs, deltas)):
-            return False
-        terms = line.fixed * by, line.slope * by
-        points = zip(self._x.x, deltas, self._scaled(self._wholes), strict=True)
-        return all(
-            abs(delta - terms[0] - terms[1] * x) <= max(LIMIT * abs(delta), LEAST * whole)
-            for x, delta, whole in points
-        )
+        of what the base executes there; or ticks can explain it. Near an even point a difference is
+        small."""
+        fixed, slope = line.fixed * self._scale, line.slope * self._scale
+        most = LIMIT * max(map(abs, deltas))
+        points = zip(self._x.x, deltas, self._scaled(self._wholes), ticks, strict=True)
+        for x, delta, whole, tick in points:
+            near: float = min(most, max(LIMIT * abs(delta), LEAST * whole))
+            if abs(delta - fixed - slope * x) > max(near, float(tick)):
+                return False
+        return True
 
 
 def _difference(value: Fraction, ends: Ends) -> Difference:
