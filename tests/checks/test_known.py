@@ -1,6 +1,7 @@
 """Known changes that a file acknowledges, and files with mistakes."""
 
 import datetime
+import shutil
 from pathlib import Path
 
 import pytest
@@ -187,3 +188,18 @@ def test_no_file(tmp_path: Path, suite_folder: Path) -> None:
     arguments = ("check", suite_folder, "--fail-if", "instructions > +2%", "--acknowledge")
     assert "cannot read" in error_line(profdiff(*arguments, tmp_path / "none.toml", status=2))
     assert "is not a regular file" in error_line(profdiff(*arguments, "/dev/zero", status=2))
+
+
+def test_a_workload_that_was_not_recorded_is_inconclusive(suite_folder: Path) -> None:
+    shutil.rmtree(suite_folder / "mprotect-shm")
+    condition = ("--fail-if", "instructions > +5%")
+    said = profdiff("check", suite_folder, *condition, status=125).stdout.splitlines()
+    assert said == [
+        "inconclusive: instructions:total > +5%",
+        "  6.2.0 in mprotect-shm: not recorded yet",
+        "2 of 3 pass",
+    ]
+    for name in ("mprotect-anon", "getpid"):
+        shutil.rmtree(suite_folder / name)
+    told = error_line(profdiff("check", suite_folder, *condition, status=125))
+    assert told.endswith("nothing has been recorded yet: finish the recording")
