@@ -43,7 +43,13 @@ def checked(
     bounds = read_history(history) if history else None
     found = judged(recording, conditions, labels, at, bounds)
     today = datetime.datetime.now(datetime.UTC).date()
-    cells = _cells(recording) if known else {}
+    # A suite's changes have it.
+    sessions = recording.sessions() if known and recording.held != "suite" else {}
+    cells = {
+        (part, at): name
+        for part, session in sessions.items()
+        for at, name in _named(recording.folder, part, session).items()
+    }
     return Checked(*acknowledged(found, known, today, cells), at)
 
 
@@ -87,7 +93,7 @@ def _by_history(
 ) -> "Iterator[Judgement]":
     """A condition on one part, setting by setting, each a cell of the atlas."""
     session = recording.sessions()[part]
-    names = _named(recording, part, session)
+    names = _named(recording.folder, part, session)
     for found in settings:
         cell = names[found.setting.title]
         yield from history.judge(
@@ -95,20 +101,7 @@ def _by_history(
         )
 
 
-def _cells(recording: "Opened") -> dict[tuple[str, str], str]:
-    """What cells are called, by part and point; none in a suite, whose changes have it."""
-    from profdiff.session.suite import Suite
-
-    if isinstance(recording, Suite):
-        return {}
-    return {
-        (part, at): name
-        for part, session in recording.sessions().items()
-        for at, name in _named(recording, part, session).items()
-    }
-
-
-def _named(recording: "Session | Parts", part: str, session: "Session") -> dict[str, str]:
+def _named(folder: Path, part: str, session: "Session") -> dict[str, str]:
     """What each point of a part is called as a cell of the suite that the recording is in, or of
     one of its name; by the point's title."""
     from profdiff.evidence.atlas import plain_name
@@ -116,7 +109,6 @@ def _named(recording: "Session | Parts", part: str, session: "Session") -> dict[
     from profdiff.session.held import held
     from profdiff.session.suite import cell_names
 
-    folder = recording.folder
     if not part and held(folder.parent) == "parts":
         folder, part = folder.parent, folder.name
     known = points.settings(session.manifest)
