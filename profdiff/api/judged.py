@@ -43,7 +43,14 @@ def checked(
     bounds = read_history(history) if history else None
     found = judged(recording, conditions, labels, at, bounds)
     today = datetime.datetime.now(datetime.UTC).date()
-    return Checked(*acknowledged(found, known, today), at)
+    # A suite's changes have it.
+    sessions = recording.sessions() if known and recording.held != "suite" else {}
+    cells = {
+        (part, at): name
+        for part, session in sessions.items()
+        for at, name in _named(recording.folder, part, session).items()
+    }
+    return Checked(*acknowledged(found, known, today, cells), at)
 
 
 def judged(
@@ -85,18 +92,28 @@ def _by_history(
     kind: "PartKind",
 ) -> "Iterator[Judgement]":
     """A condition on one part, setting by setting, each a cell of the atlas."""
-    from profdiff.evidence.atlas import plain_name
-    from profdiff.session import points
-    from profdiff.session.suite import cell_names
-
     session = recording.sessions()[part]
-    known = points.settings(session.manifest)
-    names = cell_names(session.manifest, known, plain_name(recording.folder), part)
+    names = _named(recording.folder, part, session)
     for found in settings:
-        cell = names[known.index(found.setting)]
+        cell = names[found.setting.title]
         yield from history.judge(
             condition, cell, (session, found.setting), partial(_judge_at, part, found, labels, kind)
         )
+
+
+def _named(folder: Path, part: str, session: "Session") -> dict[str, str]:
+    """What each point of a part is called as a cell of the suite that the recording is in, or of
+    one of its name; by the point's title."""
+    from profdiff.evidence.atlas import plain_name
+    from profdiff.session import points
+    from profdiff.session.held import held
+    from profdiff.session.suite import cell_names
+
+    if not part and held(folder.parent) == "parts":
+        folder, part = folder.parent, folder.name
+    known = points.settings(session.manifest)
+    names = cell_names(session.manifest, known, plain_name(folder), part)
+    return {setting.title: name for setting, name in zip(known, names, strict=True)}
 
 
 def _judge_at(

@@ -19,6 +19,10 @@ MIN_CHANGES = 6
 _IQR_MULTIPLIER = 3
 
 
+class NoSeriesError(InputError):
+    """An atlas that has no history of the metric on such a machine."""
+
+
 class Series(NamedTuple):
     """Counts of a metric on one machine. ``changes``: by cell, the build ids of releases with the
     change from the release before, as a fraction."""
@@ -43,7 +47,7 @@ class History(NamedTuple):
     ) -> list[Judgement]:
         """What ``judge`` makes of a condition, in a cell of a session at a setting, with the bound
         that the cell's history sets; inconclusive without one. Changes to the session's own kernels
-        do not count. Raises InputError if the atlas lacks the metric or such a machine."""
+        do not count. Raises NoSeriesError if the atlas lacks the metric or such a machine."""
         if not condition.historic:
             return judge(condition)
         changes, why = self._changes(condition, cell, *of)
@@ -72,14 +76,18 @@ class History(NamedTuple):
         known = [one for one in self.series if one.metric == condition.metric]
         alike = [one for one in known if {**one.machine, "metric": ""} == {**own, "metric": ""}]
         if not known:
-            raise InputError(f"{self.name} has no {condition.metric}, which '{condition}' is about")
+            raise NoSeriesError(
+                f"{self.name} has no {condition.metric}, which '{condition}' is about"
+            )
         if not alike:
             apart = _apart(known[0].machine, own)
-            raise InputError(f"{self.name} has no series of such a machine: {apart}")
-        others = {kernel.build_id for kernel in session.manifest.kernels[1:]}
+            raise NoSeriesError(f"{self.name} has no series of such a machine: {apart}")
+        # A twin of the base, and the base with other arguments, have its build id.
+        base, *others = [kernel.build_id for kernel in session.manifest.kernels]
+        new = {*others} - {base}
         for one in alike:
             if cell in one.changes:
-                return [abs(by) for build, by in one.changes[cell] if build not in others], ""
+                return [abs(by) for build, by in one.changes[cell] if build not in new], ""
         names = [name for one in alike for name in one.changes]
         return [], suggesting(f"{self.name} has no cell {cell}", cell, names)
 

@@ -14,9 +14,10 @@ Bounds and an end keep it from hiding the next change, which Bencher's ignored b
 
 import datetime
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -30,6 +31,8 @@ from profdiff.evidence.conditions.condition import WITHOUT_BOUND, Condition, Jud
 
 _KEY = "known"
 _MAX_BYTES, _MAX_ENTRIES = 2**20, 1_000
+# What cells are called, by part and point.
+Cells = Mapping[tuple[str, str], str]
 _EXAMPLE = 'bounds = ["+1%", "+3%"]'
 
 
@@ -67,23 +70,33 @@ class _Entry(NamedTuple):
         bounded_alike = (condition.operator in WITHOUT_BOUND) == (self.known.bounds is None)
         return bounded_alike and condition.subject == self.ends[0].subject
 
-    def mistaken(self, judgements: Sequence[Judgement]) -> tuple[Sequence[Judgement], str]:
+    def mistaken(
+        self, judgements: Sequence[Judgement], cells: Cells
+    ) -> tuple[Sequence[Judgement], str]:
         """The judgements that it is about; where there are none, why."""
         known = self.known
+
+        def called(one: Judgement) -> set[str]:
+            part = one.change.part
+            return {part, cells.get((part, one.change.at), part)}
+
         mine = [one for one in judgements if self.is_about(one.condition)]
         if not mine:
             every = {one.condition.about for one in judgements}
             return mine, _none("no condition is about", self.ends[0].about, every)
-        kernels, cells = {one.change.kernel for one in mine}, {one.change.part for one in mine}
-        for what, wanted, names in (("kernel", known.kernel, kernels), ("cell", known.cell, cells)):
+        kernels = {one.change.kernel for one in mine}
+        every = {name for one in mine for name in called(one)}
+        for what, wanted, names in (("kernel", known.kernel, kernels), ("cell", known.cell, every)):
             if wanted and not any(fnmatchcase(name, wanted) for name in names):
                 return [], _none(f"no {what} is checked that is called", wanted, names)
         mine = [
             one
             for one in mine
             if fnmatchcase(one.change.kernel, known.kernel or "*")
-            and fnmatchcase(one.change.part, known.cell or "*")
+            and any(fnmatchcase(name, known.cell or "*") for name in called(one))
         ]
+        if not mine:
+            return mine, f"kernel {known.kernel} is not checked in cell {known.cell}"
         points = {one.change.at for one in mine}
         wanted_point = {part.strip().replace("=", " ", 1) for part in known.at.split(",") if part}
         mine = [one for one in mine if wanted_point <= set(one.change.at.split(", "))]
@@ -157,13 +170,17 @@ def _entry(where: str, content: object) -> _Entry:
 
 
 def acknowledged(
-    judgements: Sequence[Judgement], entries: Sequence[_Entry], today: datetime.date
+    judgements: Sequence[Judgement],
+    entries: Sequence[_Entry],
+    today: datetime.date,
+    cells: Cells = MappingProxyType({}),
 ) -> tuple[list[Judgement], list[str]]:
     """The judgements, with the reason at those that fail and are known; those that are known, but
-    not so, say it. And a line for each entry that met no change, with what may be the mistake."""
+    not so, say it. And a line for each entry that met no change, with what may be the mistake.
+    ``cells``: of one cell of a suite, what it is called there."""
     remarks, known = list[str](), dict[int, list[_Entry]]()
     for entry in entries:
-        mine, mistake = entry.mistaken(judgements)
+        mine, mistake = entry.mistaken(judgements, cells)
         for one in mine:
             known.setdefault(id(one), []).append(entry)
         head = f"{entry.known.change}{f' in {entry.known.cell}' if entry.known.cell else ''}"

@@ -5,8 +5,8 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from profdiff.base.errors import InputError
-from profdiff.checks.history import History
+from profdiff.base.errors import InputError, UndecidedError
+from profdiff.checks.history import History, NoSeriesError
 from profdiff.checks.judging import judge
 from profdiff.evidence.conditions.condition import Condition, Judgement, MeasuredChange
 from profdiff.evidence.findings import Findings
@@ -26,16 +26,22 @@ def judge_suite(
 ) -> list[Judgement]:
     """Judge every condition on every kernel but the base, or only on ``labels``, in every cell that
     both have. A cell that a kernel lacks is not a change and is not judged; a failed run makes the
-    condition inconclusive. Cells that never execute a condition's function, or access its data,
-    are skipped. ``history`` sets the bounds of historic conditions. Raises InputError where no cell
-    has what a condition names, and SessionError."""
+    condition inconclusive, and so does what was asked for and has not been recorded. Cells that
+    never execute a condition's function, or access its data, are skipped. ``history`` sets the
+    bounds of historic conditions, which is inconclusive in cells of another machine. Raises
+    InputError where no cell has what a condition names, UndecidedError where nothing was recorded,
+    and SessionError."""
     judged: list[Judgement] = []
     problems: dict[Condition, InputError] = {}
     known: set[Condition] = set()
+    every: dict[str, None] = {}
     for workload, part, session in suite.recorded():
         base, *others = [one.label for one in session.manifest.kernels if not one.twin_of]
         wanted = [label for label in others if not labels or label in labels]
+        every |= dict.fromkeys(others)
         for cell, found in _cells(session, workload, part):
+            if not cell.begun and not suite.asks(cell.name, workload):
+                continue
             lacking = {label: cell.absent.get(label) or cell.absent.get(base) for label in wanted}
             compared = [label for label in wanted if label in cell.changes]
             for condition in conditions:
@@ -55,7 +61,9 @@ def judge_suite(
                         )
                     except InputError as error:
                         problems.setdefault(condition, error)
-                        continue
+                        if not isinstance(error, NoSeriesError):
+                            continue
+                        unknown += [MeasuredChange.unknown(one, str(error)) for one in compared]
                 known |= {condition} if some else set()
                 some += [Judgement(condition, one, "inconclusive") for one in unknown]
                 judged += [
@@ -65,6 +73,19 @@ def judge_suite(
     for condition in conditions:
         if condition not in known and condition in problems:
             raise problems[condition]
+    judged += [
+        Judgement(
+            condition,
+            MeasuredChange.unknown(label, "not recorded yet", part=name, word="in"),
+            "inconclusive",
+        )
+        for name in suite.lacking()
+        for condition in conditions
+        for label in every
+        if not labels or label in labels
+    ]
+    if not judged and not every:
+        raise UndecidedError(f"{suite.folder}: nothing has been recorded yet: finish the recording")
     if not judged:
         where = ", ".join(labels) or "any kernel but the base"
         raise InputError(f"{conditions[0]}: not measured on {where}")

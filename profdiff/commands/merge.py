@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from profdiff.base.errors import InputError
 from profdiff.base.terminal import say, tell
 from profdiff.commands import complete
 from profdiff.commands.command import OUTPUT_FOLDER, command
@@ -109,6 +110,12 @@ def _side(text: str) -> Side:
     from profdiff.session.held import held
 
     label, equals, folder = text.partition("=")
-    if equals and is_label(label) and not held(Path(text)):
+    if not equals or held(Path(text)):
+        return Side(Path(text))
+    if is_label(label):
         return Side(Path(folder), label)
+    if held(Path(folder)):
+        raise InputError(
+            f"{text}: {label!r} is not a valid label: use letters, digits and . _ + - (at most 64)"
+        )
     return Side(Path(text))

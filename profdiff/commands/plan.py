@@ -57,9 +57,9 @@ def show_plan(options: dict[str, Any], *, everything: bool = False) -> None:
         )
         _show_suite(SuitePlan.of(wanted), options)
         return
+    shard = wanted_shard(options)
     one = asked(options, click.get_current_context())
     _agree(of_parts(one), options["yes"])
-    shard = wanted_shard(options)
     found = experiments(options, one)
     shown = None if everything else _SHOWN
     chosen = chosen_runs(shard, found.each)

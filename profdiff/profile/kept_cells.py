@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from profdiff.base.errors import SessionError
 from profdiff.profile.cell import Cell, cells, exact_collector
 from profdiff.profile.runs import held
+from profdiff.session.held import symbols_file
 from profdiff.session.session import Session
 from profdiff.symbolization import column_file
 
@@ -61,7 +62,7 @@ class KeptCells(column_file.Record, frozen=True):
 
     def write(self, session: Session) -> None:
         """Keep it in the session, which the caller has locked. Raises OSError."""
-        file = f"symbols/{self.NAME}.npz"
+        file = symbols_file("", self.NAME)
         session.write(file, self.save)
         session.save(msgspec.structs.replace(session.manifest, **{self.NAME: file}))
 

@@ -15,6 +15,7 @@ from profdiff.profile import kept_code
 from profdiff.profile.folding import chains_without, folded
 from profdiff.profile.kept_code import Modules, kernel_symbols
 from profdiff.profile.runs import recorded
+from profdiff.session.held import symbols_file
 from profdiff.session.inlines import joined
 from profdiff.session.manifest import Run
 from profdiff.session.session import Session
@@ -73,8 +74,8 @@ def keep(session: Session, label: str, modules: Modules) -> None:
         for mine, last in zip(reversed(keys), reversed(executed), strict=True):
             ran[rows_of(known, mine)] = last
         places = of_keys(known)
-        relative = f"symbols/{label}.npz"
-        session.disclaim(f"symbols/{label}{end}.npz" for end in ("", ".code", ".accesses"))
+        relative = symbols_file(label)
+        session.disclaim(symbols_file(label, what) for what in ("", "code", "accesses"))
         chains = _resolve(session, shared, places, modules)
         session.write(relative, replace(chains, code=_user_code(places)).save)
         told.append(chains.inlines)

@@ -14,6 +14,7 @@ from profdiff.base.errors import InputError, SessionError
 from profdiff.collectors import architecture
 from profdiff.profile.addresses import Addresses
 from profdiff.profile.folding import code_without, folded
+from profdiff.session.held import symbols_file
 from profdiff.session.manifest import Kernel, Run
 from profdiff.session.session import Session
 from profdiff.symbolization._native import NativeError
@@ -106,7 +107,7 @@ class _Kept(Generic[Part]):
         found = self.of_elf(symbols, places, executed, architecture_of(run), symbol_cache())
         if found is None:
             return None
-        relative = f"symbols/{run.kernel}.{self.name}.npz"
+        relative = symbols_file(run.kernel, self.name)
         session.write(relative, found.save)
         return relative
 

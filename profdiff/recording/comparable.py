@@ -40,14 +40,7 @@ class _Unlike(NamedTuple):
 def alike(one: Session, other: Session, names: tuple[str, str]) -> Alike:
     """What can be compared. ``names``: of the recordings, as a message calls them. Raises
     InputError where nothing can, with what differs and what to do."""
-    unlike = next(_unlike(one, other), None)
-    if unlike is not None:
-        raise InputError(
-            units.printable(
-                f"{names[0]} was recorded with {unlike.was}, {names[1]} with {unlike.now}: "
-                f"{unlike.fix}"
-            )
-        )
+    _refuse(_unlike(one, other), names)
     mine, its = one.manifest, other.manifest
     known, found = _keys(mine), _keys(its)
     shared = _shared(mine, its)
@@ -64,38 +57,54 @@ def alike(one: Session, other: Session, names: tuple[str, str]) -> Alike:
     )
 
 
+def refuse_other_programs(kernels: tuple[m.Kernel, m.Kernel], names: tuple[str, str]) -> None:
+    """Raise InputError where both kernels ran a program of the same name (``--variant``), but with
+    other contents."""
+    mine, its = kernels
+    if mine.variant.program == its.variant.program:
+        _refuse(_files(mine.files, its.files), names)
+
+
+def _refuse(unlike: Iterator[_Unlike], names: tuple[str, str]) -> None:
+    for one in unlike:
+        told = f"{names[0]} was recorded with {one.was}, {names[1]} with {one.now}: {one.fix}"
+        raise InputError(units.printable(told))
+
+
 def _collectors(one: m.Manifest, other: m.Manifest) -> list[str]:
     return [collector for collector in one.collectors if collector in other.collectors]
 
 
-def _key(manifest: m.Manifest, point: m.Point) -> Hashable:
+def _key(manifest: m.Manifest, point: m.Point) -> tuple[Hashable, ...]:
     """What a point is: parameters, vCPUs and ops, its own and those of the one that is subtracted,
     if there is one."""
     both = [point] if point.shorter is None else [point, manifest.points[point.shorter]]
     return tuple((*sorted(one.parameters.items()), one.cpus, one.ops) for one in both)
 
 
-def _keys(manifest: m.Manifest) -> dict[Hashable, int]:
+def _keys(manifest: m.Manifest) -> dict[tuple[Hashable, ...], int]:
     """The points' rows by what they are."""
-    found: dict[Hashable, int] = {}
+    found: dict[tuple[Hashable, ...], int] = {}
     for row, point in enumerate(manifest.points):
         found.setdefault(_key(manifest, point), row)
     return found
 
 
-def _shared(one: m.Manifest, other: m.Manifest) -> list[Hashable]:
-    """The points of both, in the order of the first; with what is subtracted."""
-    known, found = _keys(one), _keys(other)
-    both = dict.fromkeys((key for key in known if key in found), 0)
-    points = {key: one.points[known[key]] for key in both}
-    return [
-        key
-        for key, point in points.items()
-        if point.shorter is None or _shorter(one, point, both) is not None
-    ]
+def _shared(one: m.Manifest, other: m.Manifest) -> list[tuple[Hashable, ...]]:
+    """The points of both, in the order of the first; with what is subtracted. What one subtracts is
+    no point of the other."""
+    mine, its = (
+        {_key(manifest, manifest.points[setting.point]) for setting in settings(manifest)}
+        for manifest in (one, other)
+    )
+    both = mine & its
+    needed = both | {key[1:] for key in both}
+    return [key for key in _keys(one) if key in needed]
 
 
-def _shorter(manifest: m.Manifest, point: m.Point, rows: Mapping[Hashable, int]) -> int | None:
+def _shorter(
+    manifest: m.Manifest, point: m.Point, rows: Mapping[tuple[Hashable, ...], int]
+) -> int | None:
     """The row of the point that is subtracted from ``point``."""
     if point.shorter is None:
         return None
@@ -160,9 +169,11 @@ def _workloads(mine: m.Workload, its: m.Workload) -> Iterator[_Unlike]:
     if mine.replay != its.replay:
         told = [each.replay.told if each.replay else "no trace" for each in (mine, its)]
         yield _Unlike(told[0], told[1])
-    known, found = (
-        {file.guest_path: _content(file) for file in each.files} for each in (mine, its)
-    )
+    yield from _files(mine.files, its.files)
+
+
+def _files(mine: Sequence[m.WorkloadFile], its: Sequence[m.WorkloadFile]) -> Iterator[_Unlike]:
+    known, found = ({file.guest_path: _content(file) for file in each} for each in (mine, its))
     for path in dict.fromkeys([*known, *found]):
         was, now = known.get(path, "missing"), found.get(path, "missing")
         if was != now:

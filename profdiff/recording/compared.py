@@ -14,11 +14,11 @@ from profdiff.base.atomic import make_folder
 from profdiff.base.errors import InputError, ProfdiffError, SessionError
 from profdiff.collectors.kernels.label import label_of
 from profdiff.profile import kept
-from profdiff.recording.comparable import Alike, alike
+from profdiff.recording.comparable import Alike, alike, refuse_other_programs
 from profdiff.recording.merged import copy_file, names_of
 from profdiff.session import manifest as m
 from profdiff.session import opened
-from profdiff.session.held import LABEL, PartKind, held, refuse_occupied
+from profdiff.session.held import LABEL, PartKind, held, refuse_occupied, symbols_file
 from profdiff.session.opened import Opened
 from profdiff.session.parts import MAX_PARTS, Parts
 from profdiff.session.session import Session
@@ -181,7 +181,9 @@ class _Plan:
             if session.manifest.recordings:
                 raise InputError(f"{session.folder} compares recordings: name those themselves")
             if session.left_out:
-                raise SessionError(f"{session.damaged[0]}: record it again")
+                raise SessionError(f"{session.folder}: {session.damaged[0]}: record it again")
+            for why in session.damaged:
+                self._leave_out(f"{session.folder}: {why}", workload)
         same = alike(one, other, self._names)
         for why in same.left_out:
             self._leave_out(why, workload)
@@ -189,6 +191,10 @@ class _Plan:
         own = len(pairs) == 1 and not any(side.label for side in self.sides)
         members: dict[str, _Pair | _Group] = {}
         for kernels in pairs:
+            refuse_other_programs(kernels, self._names)
+            for session, kernel in zip((one, other), kernels, strict=True):
+                if all(run.kernel != kernel.label for run in session.manifest.runs):
+                    raise InputError(f"{session.folder} has no run of {kernel.label}: record it")
             labels = kernels[0].label, kernels[1].label
             name = labels[0] if labels[0] == labels[1] else f"{labels[0]}-{labels[1]}"[:_LONGEST]
             if not own or labels[0] == labels[1]:
@@ -233,7 +239,7 @@ def labels_of(sides: tuple[Side, Side]) -> tuple[str, str]:
             break
     one, other = (side.label or label for side, label in zip(sides, found, strict=True))
     if one == other:
-        raise InputError(f"both recordings are called {one}: write LABEL=SESSION for both")
+        raise InputError(f"both recordings are called {one}: give each its own LABEL=SESSION")
     return one, other
 
 
@@ -250,14 +256,8 @@ def _join(folder: Path, pair: _Pair, names: tuple[str, str], command: Sequence[s
         runs += side.runs(pair.alike.collectors, pair.alike.rows[number], taken)
         kernels += side.kernels()
         manifest = side.session.manifest
-        recordings.append(
-            m.StoredRecording(
-                name=Path(names[number]).resolve().name,
-                kernels=list(side.labels.values()),
-                created=manifest.created,
-                command=manifest.command,
-            )
-        )
+        name, labels = Path(names[number]).resolve().name, list(side.labels.values())
+        recordings.append(m.StoredRecording(name, labels, manifest.created, manifest.command))
     own = [file.path for file in mine.workload.files if file.path]
     first.keep([*own, *([mine.workload.source] if mine.workload.source else [])])
     folder.mkdir(exist_ok=True)
@@ -349,17 +349,17 @@ class _Renamed:
                 continue
             config = self.files.get(kernel.config or "")
             files = [
-                m.replace(one, path=self._kept(one.path, f"workload/{label}"))
+                m.replace(one, path=self._kept(one.path, f"workload/{label}/"))
                 for one in kernel.files
             ]
             made = m.replace(
                 kernel,
                 label=label,
                 twin_of=self.labels.get(kernel.twin_of or ""),
-                config=config or self._kept(kernel.config, f"kernels/{label}"),
-                symbols=self._kept(kernel.symbols, "symbols", f"{label}.npz"),
-                code=self._kept(kernel.code, "symbols", f"{label}.code.npz"),
-                accesses=self._kept(kernel.accesses, "symbols", f"{label}.accesses.npz"),
+                config=config or self._kept(kernel.config, f"kernels/{label}/"),
+                symbols=self._kept(kernel.symbols, symbols_file(label)),
+                code=self._kept(kernel.code, symbols_file(label, "code")),
+                accesses=self._kept(kernel.accesses, symbols_file(label, "accesses")),
                 files=files,
             )
             found.append(made)
@@ -391,9 +391,9 @@ class _Renamed:
         others = (f"{found[:56]}-{number}" for number in count(2))
         return found if found not in taken else next(one for one in others if one not in taken)
 
-    def _kept(self, path: str | None, folder: str, name: str = "") -> str | None:
-        """Where a file goes that is whole; by default it keeps its name."""
+    def _kept(self, path: str | None, here: str) -> str | None:
+        """Where a file goes that is whole: ``here``, under its own name if that ends with /."""
         if path is None or self.session.whole(path) is None:
             return None
-        self.files[path] = f"{folder}/{name or Path(path).name}"
+        self.files[path] = f"{here}{Path(path).name if here.endswith('/') else ''}"
         return self.files[path]

@@ -16,7 +16,7 @@ from profdiff.profile import kept
 from profdiff.profile.runs import recorded
 from profdiff.recording import plan, schedule
 from profdiff.session import manifest as m
-from profdiff.session.held import inside, is_session, refuse_occupied
+from profdiff.session.held import inside, is_session, refuse_occupied, symbols_file
 from profdiff.session.inlines import joined
 from profdiff.session.lock import recording
 from profdiff.session.session import Session
@@ -348,16 +348,16 @@ def _with_symbols(made: Session, kernel: m.Kernel, every: Sequence[Session]) -> 
             accesses.append(DataAccesses.load(session.path(known.accesses)))
     if not chains:
         return without
-    files: dict[str, str] = {"symbols": f"symbols/{kernel.label}.npz"}
+    files: dict[str, str] = {"symbols": symbols_file(kernel.label)}
     try:
         made.write(files["symbols"], joined_chains(chains).save)
         if len(codes) == len(chains):
-            files["code"] = f"symbols/{kernel.label}.code.npz"
+            files["code"] = symbols_file(kernel.label, "code")
             made.write(files["code"], joined_code(codes).save)
     except ValueError:
         return without
     if len(accesses) == len(chains):
-        files["accesses"] = f"symbols/{kernel.label}.accesses.npz"
+        files["accesses"] = symbols_file(kernel.label, "accesses")
         made.write(files["accesses"], joined_accesses(accesses).save)
     return m.replace(without, **files)
 

@@ -5,6 +5,7 @@ JUnit's elements and attributes are those of Jenkins' schema (jenkinsci/xunit-pl
 junit-10.xsd).
 """
 
+import math
 import re
 import string
 import xml.etree.ElementTree as ET
@@ -43,13 +44,17 @@ _COLUMNS = ("result", "fails if", "kernel", "change", "base", "other", "note")
 _FAILS, _PASSES, _INCONCLUSIVE = VERDICTS.values()
 # Behind how many rows of a table are left out.
 _MORE = " more, for which a comment has no room"
-_TOP, _MAX_LINES, _MAX_LINE = 5, 10, 500
+_TOP, _MAX_LINES, _MAX_LINE = 5, 10, 300
 # An entity never counts as Markdown or HTML (GitHub Flavored Markdown, 2.5 and 6.2). Some marks
 # mean nothing in either.
 _ENTITIES = str.maketrans({mark: f"&#{ord(mark)};" for mark in {*string.punctuation} - {*",%;("}})
 # GitHub and GitLab look for these in what is rendered, outside of code; a space without width keeps
-# them from naming somebody, an issue or a place.
-_REFERENCES = re.compile(r"[@#!~$&]|:(?=//)|www(?=\.)", re.IGNORECASE)
+# them from naming somebody, an issue, a commit or a place.
+_REFERENCES = re.compile(
+    r"[@#!~$&]|%(?=[\w\"])|:(?=//)|www(?=\.)|GH(?=-[0-9])"
+    r"|(?=[0-9]*[a-f])[0-9a-f]{6}(?=[0-9a-f])",
+    re.IGNORECASE,
+)
 
 
 class Block(NamedTuple):
@@ -155,7 +160,12 @@ def _frame(block: Block) -> tuple[list[str], list[str]]:
 
 
 def _paragraphs(lines: Sequence[str]) -> list[str]:
-    return [each for line in _limited(lines) for each in ("", _text(units.ended(line, _MAX_LINE)))]
+    return [each for line in _limited(lines) for each in ("", _text(_ended(line)))]
+
+
+def _ended(text: str) -> str:
+    # Marks above letters take no column.
+    return units.ended(text[: _MAX_LINE + 1], _MAX_LINE)
 
 
 def _limited(lines: Sequence[str]) -> list[str]:
@@ -165,14 +175,16 @@ def _limited(lines: Sequence[str]) -> list[str]:
 
 def _row(judgement: Judgement) -> list[str]:
     change, (counted, per) = judgement.change, values(judgement)
+    measured = [relative(change), *(one + per for one in counted)]
+    if math.isnan(change.base) or math.isnan(change.other):
+        measured = [""] * len(measured)
     word = verdict(judgement)
     return [
         f"**{word}**" if word == _FAILS else word,
         _code(str(judgement.condition)),
         _code(change.where),
-        relative(change),
-        *(one + per for one in counted),
-        _text("; ".join(filter(None, [judgement.acknowledged, notes(change)]))),
+        *measured,
+        _text(_ended("; ".join(filter(None, [judgement.acknowledged, notes(change)])))),
     ]
 
 

@@ -90,6 +90,14 @@ TITLES: Mapping[Held, str] = {
 _FILES: Mapping[str, Held] = {MANIFEST: "session", SUITE_FILE: "suite"}
 FOLDERS = ("kernels", "symbols", "workload")
 """The folders of a session, but for those of its runs."""
+
+
+def symbols_file(label: str, what: str = "") -> str:
+    """The path of what a session keeps of a kernel, or with the label "" of all. No label has an @:
+    no two have the same path."""
+    return f"symbols/{label}{what and f'@{what}'}.npz"
+
+
 _OWN = {*_FILES, *(kind.file for kind in KINDS), *FOLDERS, "runs", ".lock"}
 # As many of a folder's sessions are named in a message.
 _MAX_NAMES = 8

@@ -214,6 +214,18 @@ class Suite(Recording):
             for workload, part, session in self.recorded()
         }
 
+    def lacking(self) -> Iterator[str]:
+        """What was asked for and has not been begun: workloads, and parts of others
+        (``mprotect@arm64``). Raises SessionError."""
+        for workload in filter(self.asks_of, self.workloads):
+            folder = inside(self.folder, workload.name)
+            begun = self._parts(workload, None)
+            if held(folder) == "parts":
+                lacking = [name for name in Parts.open(folder).names if name not in begun]
+                yield from (f"{workload.name}@{name}" for name in lacking)
+            elif not begun:
+                yield workload.name
+
     def _parts(self, workload: SuiteWorkload, damaged: Damaged | None) -> list[str]:
         with _telling(damaged, workload, ""):
             folder = inside(self.folder, workload.name)

@@ -11,6 +11,8 @@ from made_atlas import session, suite
 from support import error_line, profdiff
 
 from profdiff.checks.history import MIN_CHANGES, fence
+from profdiff.session import manifest as m
+from profdiff.session.session import Session
 
 RELEASES = [f"6.{number}.0" for number in range(1, 12)]
 VALUES = [1000, 1010, 1005, 1020, 1022, 1019, 1030, 1041, 1040, 1050]
@@ -136,3 +138,28 @@ def test_one_large_change_does_not_move_the_fence(changes: list[float], large: f
     ordered = sorted(changes)
     assert ordered[0] <= first <= third <= ordered[-1]
     assert ordered[len(ordered) // 2 - 1] <= fence(changes)
+
+
+def test_cells_of_another_machine_are_inconclusive(folder: Path, tmp_path: Path) -> None:
+    """And not left out, as if they passed."""
+    made = newest(tmp_path, "f.profdiff", mprotect=1050, getpid=1000)
+    other = Session.open(made / "getpid")
+    version = "QEMU emulator version 9.0.0"
+    runs = [
+        m.replace(run, qemu=m.replace(run.qemu, version=version)) for run in other.manifest.runs
+    ]
+    other.save(m.replace(other.manifest, runs=runs))
+    said = profdiff("check", made, *HISTORY, folder / "atlas", status=125).stdout
+    assert "inconclusive: instructions:total > history\n  6.11.0 in getpid: " in said
+    assert "no series of such a machine: QEMU is " in said
+    assert said.endswith("1 of 2 pass\n")
+
+
+def test_a_twin_of_the_base_leaves_the_bases_change_in(folder: Path, tmp_path: Path) -> None:
+    made = newest(tmp_path, "g.profdiff", mprotect=1088)
+    own = Session.open(made / "mprotect")
+    base, new = own.manifest.kernels
+    twin = m.replace(base, label=f"{base.label}.aa", twin_of=base.label)
+    own.save(m.replace(own.manifest, kernels=[base, twin, new]))
+    said = profdiff("check", made, *HISTORY, folder / "atlas", status=1).stdout
+    assert "bound +3.56%, of 9 changes in" in said

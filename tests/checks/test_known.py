@@ -1,6 +1,7 @@
 """Known changes that a file acknowledges, and files with mistakes."""
 
 import datetime
+import shutil
 from pathlib import Path
 
 import pytest
@@ -187,3 +188,37 @@ def test_no_file(tmp_path: Path, suite_folder: Path) -> None:
     arguments = ("check", suite_folder, "--fail-if", "instructions > +2%", "--acknowledge")
     assert "cannot read" in error_line(profdiff(*arguments, tmp_path / "none.toml", status=2))
     assert "is not a regular file" in error_line(profdiff(*arguments, "/dev/zero", status=2))
+
+
+def test_a_workload_that_was_not_recorded_is_inconclusive(suite_folder: Path) -> None:
+    shutil.rmtree(suite_folder / "mprotect-shm")
+    condition = ("--fail-if", "instructions > +5%")
+    said = profdiff("check", suite_folder, *condition, status=125).stdout.splitlines()
+    assert said == [
+        "inconclusive: instructions:total > +5%",
+        "  6.2.0 in mprotect-shm: not recorded yet",
+        "2 of 3 pass",
+    ]
+    for name in ("mprotect-anon", "getpid"):
+        shutil.rmtree(suite_folder / name)
+    told = error_line(profdiff("check", suite_folder, *condition, status=125))
+    assert told.endswith("nothing has been recorded yet: finish the recording")
+
+
+def test_one_cell_is_known_by_its_name(tmp_path: Path, suite_folder: Path) -> None:
+    file = known(tmp_path, entry(more='cell = "mprotect-*"\nuntil = 9999-12-31'))
+    arguments = (suite_folder, "--fail-if", "instructions > +2%", "--acknowledge", file)
+    said = profdiff("check", *arguments, "--cell", "mprotect-anon").stdout
+    assert said.startswith("acknowledged: ") and "matches nothing" not in said
+    said = profdiff("check", *arguments, "--cell", "getpid").stdout
+    assert "no cell is checked that is called mprotect-*" in said
+
+
+def test_a_kernel_that_is_not_in_the_cell(tmp_path: Path) -> None:
+    change = MeasuredChange("new", 100, 103, 0.03, 0.03, part="fork")
+    other = MeasuredChange("old", 100, 103, 0.03, 0.03, part="exec")
+    both = [Judgement(GROWS, one, "holds") for one in (change, other)]
+    file = known(tmp_path, entry(more='cell = "exec"\nkernel = "new"'))
+    found, (told,) = acknowledged(both, read_known(file, [GROWS]), datetime.date(2026, 1, 1))
+    assert told.endswith("kernel new is not checked in cell exec")
+    assert not any(one.acknowledged for one in found)

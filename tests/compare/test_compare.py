@@ -313,6 +313,21 @@ def test_two_lengths_stay_together(tmp_path: Path) -> None:
     assert Session.open(tmp_path / "c").manifest.points == pair
 
 
+@pytest.mark.parametrize("ops", [1, 3])
+def test_two_lengths_are_not_compared_with_one(ops: int, tmp_path: Path) -> None:
+    """Nor is a run that is only subtracted a point to compare, of whatever it is the half."""
+    base, new = example()
+    pair = [m.Point(cpus=1, ops=1), m.Point(cpus=1, ops=3, shorter=0)]
+    whole, other = [m.Point(cpus=1, ops=ops)], [pair[0], m.replace(pair[1], ops=2)]
+    one = recorded(tmp_path / "a", base)
+    one.save(m.replace(one.manifest, points=pair))
+    for number, points in enumerate((whole, other)):
+        session = recorded(tmp_path / f"b{number}", new)
+        session.save(m.replace(session.manifest, points=points))
+        with pytest.raises(InputError, match=r"vCPUs=1 \(1 and 3 ops\), .* with the point vCPUs=1"):
+            made(tmp_path / "c", one.folder, session.folder)
+
+
 def _suite(folder: Path, kernel: str, names: dict[str, str]) -> Suite:
     described = [SuiteWorkload(name=name) for name in names]
     suite = Suite.create(folder, "s", ["profdiff", "record", "--suite", "s"], described)
@@ -373,7 +388,7 @@ def test_what_is_not_a_recording_of_its_own_is_refused(tmp_path: Path) -> None:
     for words, told in (
         (["c", "a"], "c compares recordings: name those themselves"),
         (["a", "a"], "a is given twice: name two recordings"),
-        (["x=a", "x=b"], "both recordings are called x: write LABEL=SESSION for both"),
+        (["x=a", "x=b"], "both recordings are called x: give each its own LABEL=SESSION"),
         (["a", "b", "-o", "c"], "-o c: the folder is not empty, it holds a session"),
         (["a", "nowhere"], "nowhere is not a session: there is no such folder"),
     ):
@@ -387,10 +402,87 @@ def test_what_is_not_a_recording_of_its_own_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_recording_is_refused(tmp_path: Path) -> None:
     base, new = example()
     one, other = recorded(tmp_path / "a", base), recorded(tmp_path / "b", new)
-    with one.path(f"runs/{base}-1/counts").open("ab") as file:
+    with other.path(f"runs/{new}-1/counts").open("ab") as file:
         file.write(b"x")
-    with pytest.raises(SessionError, match=r"is left out: .* is damaged: .* record it again"):
+    with pytest.raises(SessionError, match=r"/b: run .* is left out: .* is damaged: .* record it"):
         made(tmp_path / "c", one.folder, other.folder)
+
+
+def test_other_damage_is_told(tmp_path: Path) -> None:
+    base, new = example()
+    one, other = recorded(tmp_path / "a", base), recorded(tmp_path / "b", new)
+    (other.folder / "output").write_bytes(b"of the run")
+    place = other.folder / f"runs/{new}-1/stdout"
+    (other.folder / "output").rename(place)
+    (run,) = other.manifest.runs
+    files = {**run.files, "stdout": f"runs/{new}-1/stdout"}
+    other.save(_runs(files=files)(other.manifest))
+    place.write_bytes(b"of another")
+    (line,) = made(tmp_path / "c", one.folder, other.folder)
+    assert line.startswith(f"left out: {other.folder}: runs/{new}-1/stdout is damaged: ")
+    assert "stdout" not in Session.open(tmp_path / "c").manifest.runs[1].files
+
+
+def test_what_has_no_run_yet_is_refused(tmp_path: Path) -> None:
+    base, new = example()
+    one, other = recorded(tmp_path / "a", base), recorded(tmp_path / "b", new)
+    other.save(m.replace(other.manifest, runs=[]))
+    for sides in ((one, other), (other, one)):
+        with pytest.raises(InputError, match=f"/b has no run of {new}: record it"):
+            made(tmp_path / "c", *(side.folder for side in sides))
+    assert not (tmp_path / "c").exists()
+
+
+def test_other_contents_of_a_sides_program_are_refused(tmp_path: Path) -> None:
+    """Another name of a program is intended."""
+    base, new = example()
+    folders = []
+    for name, label, digits, program in (
+        ("a", base, "00", "./x"),
+        ("b", new, "11", "./x"),
+        ("c", new, "11", "./y"),
+    ):
+        session = recorded(tmp_path / name, label)
+        (kernel,) = session.manifest.kernels
+        kernel = m.replace(
+            kernel,
+            variant=m.Variant(program=f"program={program}"),
+            files=[replace(FILE, sha256=digits * 32)],
+        )
+        session.save(m.replace(session.manifest, kernels=[kernel]))
+        folders.append(session.folder)
+    with pytest.raises(
+        InputError, match=r"/work/work \(sha256 0+\), .* \(sha256 1+\): record both"
+    ):
+        made(tmp_path / "d", folders[0], folders[1])
+    assert made(tmp_path / "d", folders[0], folders[2]) == []
+
+
+def test_labels_that_our_files_have(tmp_path: Path) -> None:
+    """No kernel's symbols take the place of another's, or of the sums over all."""
+    base, new = example()
+    one, other = recorded(tmp_path / "a", base), recorded(tmp_path / "b", new)
+    for number, labels in enumerate((("functions", "events"), ("x", "x.code"))):
+        target = tmp_path / f"c{number}"
+        sides = zip(labels, (one, other), strict=True)
+        made(target, *(f"{label}={side.folder}" for label, side in sides))
+        session = Session.open(target)
+        files = [session.manifest.functions, session.manifest.events]
+        for kernel in session.manifest.kernels:
+            files += [kernel.symbols, kernel.code, kernel.accesses]
+        known = [file for file in files if file]
+        assert {f"symbols/{label}.npz" for label in labels} < set(known)
+        assert len(set(known)) == len(known)
+        said = profdiff("report", target).stdout
+        assert said.startswith(f"{labels[1]} executes ")
+
+
+@pytest.mark.parametrize("label", ["..", "é", "", "x" * 65])
+def test_a_label_that_is_none_is_refused(label: str, tmp_path: Path) -> None:
+    for name, kernel in zip("ab", example(), strict=True):
+        recorded(tmp_path / name, kernel)
+    line = error_line(profdiff("compare", f"{label}=a", "b", cwd=tmp_path, status=2))
+    assert "is not a valid label: use letters" in line
 
 
 def _linked(session: Session, folder: Path) -> None:

@@ -158,7 +158,7 @@ def test_the_text(depends: Session, holds: Session) -> None:
     assert "plain 2,500 8,025 +221.0%" in text and "1 7,900 2,625 -66.8%" in text
     text = _said(holds)
     assert "new: the change was seen in 4 states: +7.7% to +10.0%." in text
-    assert "exact +7.7% to +10.0% in 4" in text and "depends" not in text
+    assert "+8.0% +7.7% to +10.0% in 4" in text and "depends" not in text
     assert "In state" not in text and "In the plain state" not in text
 
 

@@ -96,7 +96,6 @@ def test_what_a_user_can_get_wrong(kernels: list[str], tmp_path: Path) -> None:
         ([*ARCH, *kernels[:3]], "b has no kernel for arm64: add --kernel b=SPEC"),
         ([*ARCH, "--kernel", "running"], "running is a machine"),
         ([*ARCH, "--kernel", "ssh://nowhere"], "nowhere is a machine"),
-        ([*ARCH, *kernels[:2]], "give --kernel at least twice"),
         (kernels[1:3], "a is for arm64, b is for x86_64): to record each, add --arch arm64,x86_64"),
         (kernels, "a is given twice (with --arch, once for each architecture)"),
         ([*ARCH, *kernels, "--qemu", "/bin/q"], "of one architecture: write --qemu x86_64=/bin/q"),

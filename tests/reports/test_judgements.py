@@ -203,13 +203,35 @@ def test_nothing_in_a_comment_links_or_mentions(
     texts: list[str], judgements: list[Judgement]
 ) -> None:
     """Outside of code, where GitHub looks for names and numbers of issues."""
-    texts = [*texts, "@torvalds #12 !3 ![a](b) <b> https://a.example www.a.example `c` a|b"]
+    texts = [
+        *texts,
+        "@torvalds #12 !3 ![a](b) <b> https://a.example www.a.example `c` a|b",
+        "GH-26 %7 in 0a5c378, a5c3785ed8d6a35868bc169f07e40e889087fd2e 100000",
+    ]
     context = Context(texts, [Block(texts[-1], texts, [texts])], texts)
     page = MarkdownIt("gfm-like", {"linkify": False}).render(markdown(judgements, texts, context))
     outside = re.sub("<code>.*?</code>", "", page, flags=re.DOTALL)
     assert "<a " not in page and "<img" not in page
     read = html.unescape(re.sub("<[^>]*>", "", outside))
-    assert not re.search(r"[@#!~$&][^\s\u200b]|://|www\.", read)
+    assert not re.search(r"[@#!~$&][^\s\u200b]|://|www\.|GH-[0-9]|%[0-9]", read)
+    assert not re.search(r"\b[0-9]*[a-f][0-9a-f]{6,39}\b", read)
+    assert "100000" in read
+
+
+def test_a_comment_shows_no_number_where_nothing_was_measured() -> None:
+    change = MeasuredChange.unknown("new", "not recorded yet")
+    text = markdown([Judgement(example()[0].condition, change, "inconclusive")])
+    assert "nan" not in text and "|  |  |  | not recorded yet |" in text
+
+
+def test_a_comment_of_marks_alone_has_room() -> None:
+    """Each of which takes an entity, or no column."""
+    hostile = ["~" * 1000, "\u0301" * 100_000] * 20
+    change = replace(example()[0].change, note=hostile[1])
+    failing = replace(example()[0], change=change)
+    text = markdown([failing] * 3, hostile, Context(hostile, [], hostile))
+    assert len(text) <= checks.MAX_CHARACTERS
+    assert len(re.findall(r"^\| \*\*fails", text, re.MULTILINE)) == 3
 
 
 def test_a_comment_has_room_on_github() -> None:

@@ -131,7 +131,7 @@ def test_a_strangers_words_are_text(tmp_path: Path) -> None:
 def test_the_printed_command_gives_it_again(tmp_path: Path, word: str, shown: str) -> None:
     made = Session.open(session(tmp_path / "s", [V(), V()])).manifest
     kernels = [m.replace(one, spec="/home/me/linux") for one in made.kernels]
-    words, _ = recorded(m.replace(made, command=["profdiff", word], kernels=kernels))
+    words = recorded(m.replace(made, command=["profdiff", word], kernels=kernels))
     assert words == ["profdiff", shown]
 
 

@@ -202,10 +202,10 @@ def test_one_of_several_runs_costs_no_other(written: Path, tmp_path: Path) -> No
 def test_what_only_sums_up_is_said_and_not_used(written: Path, tmp_path: Path) -> None:
     true, _, _ = numbers(written)
     copy = shutil.copytree(written, tmp_path / "s.profdiff")
-    flip(copy / "symbols/functions.npz", copy)
+    flip(copy / "symbols/@functions.npz", copy)
     found, evidence, _ = numbers(copy)
     assert found == true
-    assert any("symbols/functions.npz is damaged: its content" in one for one in evidence)
+    assert any("symbols/@functions.npz is damaged: its content" in one for one in evidence)
 
 
 def test_a_session_without_checksums_claims_nothing(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_a_session_without_checksums_claims_nothing(tmp_path: Path) -> None:
     assert session.manifest.checksums == {}
     session.save(session.manifest)
     keep(session)
-    kept = {"symbols/events.npz", "symbols/functions.npz"}
+    kept = {"symbols/@events.npz", "symbols/@functions.npz"}
     assert set(Session.open(folder).manifest.checksums) == kept
 
 
@@ -252,7 +252,7 @@ def test_a_merged_session_has_the_checksums_of_its_shards(small: Path, tmp_path:
     mine, theirs = whole.manifest.checksums, shard.manifest.checksums
     runs = {name for name in theirs if name.startswith("runs/")}
     assert {name: mine[name] for name in runs} == {name: theirs[name] for name in runs}
-    assert "symbols/functions.npz" in whole.manifest.checksums
+    assert "symbols/@functions.npz" in whole.manifest.checksums
     flip(tmp_path / "whole/runs/new-1/counts", small)
     (left,) = (run for run in Session.open(tmp_path / "whole").manifest.runs if run.failure)
     assert left.id == "new-1"

@@ -354,6 +354,8 @@ def _kernels(findings: Findings, width: int) -> list[str]:
 
 
 def _relative(comparison: Comparison, numbers: Numbers) -> str:
+    if len(comparison.labels) < 2:
+        return "self counts"
     return f"self counts; {numbers.relative} and delta are relative to {comparison.labels[0]}"
 
 

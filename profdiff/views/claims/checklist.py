@@ -70,6 +70,8 @@ def items(known: Grounds) -> list[Item]:
 
 
 def _plain_sentence(known: Grounds) -> _Judged:
+    if len(known.labels) < 2:
+        return False, "one kernel alone"
     told = [kernel for kernel in known.findings.kernels if kernel.release]
     if len(told) < len(known.labels):
         return False, "the release of a kernel is unknown"
