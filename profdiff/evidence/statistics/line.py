@@ -30,6 +30,7 @@ class Abscissas:
 
     def __init__(self, x: Sequence[Fraction], sizes: Sequence[float] = ()) -> None:
         self.x = list(x)
+        sizes = [*map(abs, sizes)]
         least = min(filter(None, sizes), default=1)
         # Any weights give a true line through points that have one: these are whole numbers.
         self._weights = [max(1, round(_UNIT * (least / (one or least)) ** 2)) for one in sizes]
