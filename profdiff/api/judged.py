@@ -36,7 +36,7 @@ def checked(
     from profdiff.checks.known import acknowledged, read_known
     from profdiff.evidence.conditions.condition import Checked, Condition
 
-    conditions = [Condition.parse(text) for text in texts]
+    conditions = [Condition.parse(text, historic=True) for text in texts]
     if history and not any(one.historic for one in conditions):
         raise InputError(f"--history {history}: no condition has a bound of it: 'METRIC > history'")
     known = read_known(acknowledge, conditions) if acknowledge else ()

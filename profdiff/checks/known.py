@@ -17,7 +17,6 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -31,8 +30,6 @@ from profdiff.evidence.conditions.condition import WITHOUT_BOUND, Condition, Jud
 
 _KEY = "known"
 _MAX_BYTES, _MAX_ENTRIES = 2**20, 1_000
-# What cells are called, by part and point.
-Cells = Mapping[tuple[str, str], str]
 _EXAMPLE = 'bounds = ["+1%", "+3%"]'
 
 
@@ -59,6 +56,11 @@ class _Entry(NamedTuple):
     ends: Sequence[Condition]
 
     @property
+    def why(self) -> str:
+        """The reason in one line, which may be several in the file."""
+        return " ".join(self.known.reason.split())
+
+    @property
     def told(self) -> str:
         """What it acknowledges, in one line."""
         known = self.known
@@ -71,7 +73,7 @@ class _Entry(NamedTuple):
         return bounded_alike and condition.subject == self.ends[0].subject
 
     def mistaken(
-        self, judgements: Sequence[Judgement], cells: Cells
+        self, judgements: Sequence[Judgement], cells: Mapping[tuple[str, str], str]
     ) -> tuple[Sequence[Judgement], str]:
         """The judgements that it is about; where there are none, why."""
         known = self.known
@@ -159,7 +161,7 @@ def _entry(where: str, content: object) -> _Entry:
         return _Entry(where, known, [about])
     try:
         low, high = (
-            Condition.parse(f"{known.change} {operator} {bound}")
+            Condition.parse(f"{known.change} {operator} {bound}", historic=True)
             for operator, bound in zip((">=", "<="), known.bounds, strict=True)
         )
     except InputError as error:
@@ -173,18 +175,18 @@ def acknowledged(
     judgements: Sequence[Judgement],
     entries: Sequence[_Entry],
     today: datetime.date,
-    cells: Cells = MappingProxyType({}),
+    cells: Mapping[tuple[str, str], str],
 ) -> tuple[list[Judgement], list[str]]:
     """The judgements, with the reason at those that fail and are known; those that are known, but
     not so, say it. And a line for each entry that met no change, with what may be the mistake.
-    ``cells``: of one cell of a suite, what it is called there."""
+    ``cells``: by part and point, what a session that is one cell of a suite is called there."""
     remarks, known = list[str](), dict[int, list[_Entry]]()
     for entry in entries:
         mine, mistake = entry.mistaken(judgements, cells)
         for one in mine:
             known.setdefault(id(one), []).append(entry)
         head = f"{entry.known.change}{f' in {entry.known.cell}' if entry.known.cell else ''}"
-        about = f"{head} ({entry.where}: {entry.known.reason.strip()})"
+        about = f"{head} ({entry.where}: {entry.why})"
         if mistake:
             remarks.append(units.printable(f"matches nothing: {about}: {mistake}"))
         elif all(one.outcome == "does not hold" for one in mine):
@@ -197,8 +199,8 @@ def _told(judgement: Judgement, entries: Iterable[_Entry], today: datetime.date)
         return judgement
     for entry in entries:
         if entry.holds(judgement, today):
-            return replace(judgement, acknowledged=entry.known.reason.strip())
-    only = "; ".join(f"acknowledged only {one.told}: {one.known.reason.strip()}" for one in entries)
+            return replace(judgement, acknowledged=entry.why)
+    only = "; ".join(f"acknowledged only {one.told}: {one.why}" for one in entries)
     change = judgement.change
     note = "; ".join(filter(None, [change.note, only]))
     return replace(judgement, change=replace(change, note=note))

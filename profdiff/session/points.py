@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from fractions import Fraction
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -49,6 +50,47 @@ class Setting(msgspec.Struct, frozen=True):
     def points(self) -> list[int]:
         """The points that it needs, the shorter one first."""
         return [self.point] if self.short is None else [self.short, self.point]
+
+
+_NUMBER = re.compile(r"[+-]?\d{1,30}(\.\d{0,30})?(e[+-]?\d{1,2})?", re.ASCII | re.IGNORECASE)
+# Through fewer points there is always a line.
+_LINE = 3
+
+
+def is_number(text: str) -> bool:
+    """Whether a parameter's value is a number, of a bounded size."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def axis(every: Sequence[Setting]) -> tuple[str, list[str]]:
+    """What a chart or a line is over, and the other parameters, each of whose values needs its own:
+    the parameter with the most numbers as values, but the number of ops only if no other has three;
+    those that follow from it (as zipped ones do) need none. Some must vary."""
+    names = every[0].varied
+    columns = {name: [setting.value(name) for setting in every] for name in names}
+
+    def preference(name: str) -> tuple[int, bool, int, int]:
+        values = set(columns[name])
+        numbers = sum(map(is_number, values))
+        return min(numbers, _LINE), not is_ops(every, name), numbers, len(values)
+
+    chosen = max(names, key=preference)
+    count = len(set(columns[chosen]))
+    pairs = {name: set(zip(columns[chosen], columns[name], strict=True)) for name in names}
+    return chosen, [name for name in names if len(pairs[name]) > count]
+
+
+def is_ops(every: Sequence[Setting], name: str) -> bool:
+    """Whether the numbers of ops differ as a parameter's values do: it is their number, or that of
+    both lengths."""
+    if len({setting.ops for setting in every}) < 2:
+        return False
+    shares = {
+        Fraction(value) / setting.ops if setting.ops and is_number(value) else None
+        for setting in every
+        for value in (setting.value(name),)
+    }
+    return len(shares) == 1 and None not in shares
 
 
 def settings(manifest: Manifest) -> list[Setting]:

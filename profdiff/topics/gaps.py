@@ -45,8 +45,8 @@ class Row(NamedTuple):
 
 
 def section(findings: Findings) -> Section:
-    """Metrics with a gap that is sure, and functions at the findings' setting. No tables without
-    one. Raises InputError with less than three kernels, and of a bisection, which compares its own;
+    """Metrics with a gap that is sure, and functions at the findings' setting. Raises InputError
+    without one, with less than three kernels, and of a bisection, which compares its own;
     SessionError for a damaged file."""
     labels = findings.results.labels
     if len(labels) < 3 or findings.manifest.bisection is not None:
@@ -59,11 +59,16 @@ def section(findings: Findings) -> Section:
             unit = f"{metric.title}{' per op' if some[0].per_op else ''}"
             tables.append(_points(labels, rows, unit, f"gaps-{len(tables)}"))
             sentences += _sentences(labels, rows, unit)
+    if not tables:
+        raise InputError(
+            f"gaps: no gap is certain, and closed by a share known to within {_WIDEST:.0%}: record "
+            "more ops or boots"
+        )
     return Section(
         name="gaps",
         title="The gap that is closed",
         sentences=sentences,
-        tables=[*tables, *(_functions(findings) if tables else [])],
+        tables=[*tables, *_functions(findings)],
     )
 
 

@@ -108,17 +108,25 @@ def section(findings: Findings) -> Section:
 
 
 def _sentence(comparison: Comparison, label: str, found: Paths) -> str:
-    deltas = [path.delta for path in found.paths]
-    number = units.counted(len(deltas), "call path")
-    told = f"{label}: {number} {'has' if len(deltas) == 1 else 'have'}"
-    ops = comparison.ops or 1
-    up, down = (sum(max(sign * delta, 0) for delta in deltas) / ops for sign in (1, -1))
+    ops, number = comparison.ops or 1, len(found.paths)
     what = f"{comparison.metric.name}{' per op' if comparison.ops else ''}"
+    up, down = ([path.delta for path in found.paths if path.delta * sign > 0] for sign in (1, -1))
     if up and down:
-        up_and_down = f"{units.delta(up, per_op=True)} and {units.delta(-down, per_op=True)}"
-        whole = units.delta(found.whole.delta / ops, per_op=True)
-        return f"{told} {up_and_down} {what} of the change of {whole}."
-    return f"{told} {units.share(sum(deltas), found.whole.delta, 0)} of the change in {what}."
+        more, fewer, rest, whole = (
+            units.delta(delta / ops, per_op=comparison.ops is not None)
+            for delta in (sum(up), sum(down), found.rest.delta, found.whole.delta)
+        )
+        return (
+            f"{label}: of the change of {whole} {what}, {units.counted(len(up), 'call path')} "
+            f"{_have(up)} {more}, {len(down):,} {_have(down)} {fewer}, and {rest} is elsewhere."
+        )
+    share = units.share(sum(up or down), found.whole.delta, 0)
+    paths = units.counted(number, "call path")
+    return f"{label}: {paths} {_have(found.paths)} {share} of the change in {what}."
+
+
+def _have(some: Sequence[Any]) -> str:
+    return "has" if len(some) == 1 else "have"
 
 
 def _table(comparison: Comparison, label: str, found: Paths) -> Table:
@@ -126,8 +134,10 @@ def _table(comparison: Comparison, label: str, found: Paths) -> Table:
     prefix = _common([path.functions for path in found.paths])
 
     def shown(path: Path) -> Cell:
-        is_cut = prefix and path not in (found.rest, found.whole)
-        return [CUT, *path.functions[prefix:]] if is_cut else path.functions
+        if not prefix or path in (found.rest, found.whole):
+            return path.functions
+        # What all other paths continue ends in what they begin with.
+        return [CUT, *path.functions[prefix:]] if path.functions[prefix:] else path.functions[-1:]
 
     def count(path: Path, kernel: str) -> int:
         return path.counts[kernel != base]
@@ -145,10 +155,10 @@ def _table(comparison: Comparison, label: str, found: Paths) -> Table:
     ]
     at = f" at {setting.title}" if setting.title else ""
     means = (
-        f"A path ends at the deepest function that changed, with its callees, by at least "
-        f"{found.part:.0%} of the whole; what other paths have is not part of it."
+        "A path's numbers are of its last function with its callees, without what longer paths "
+        f"have; it ends where these differ by at least {found.part:.0%} of the whole change."
     )
-    begin = " > ".join(found.paths[0].functions[:prefix])
+    begin = " > ".join(max((path.functions for path in found.paths), key=len)[:prefix])
     return tabulate(
         columns,
         name=f"paths-{comparison.labels.index(label)}",
@@ -162,7 +172,9 @@ def _table(comparison: Comparison, label: str, found: Paths) -> Table:
     )
 
 
-def _common(paths: Sequence[Sequence[str]]) -> int:
-    """With how many functions all paths begin; the last of each is shown."""
-    first = [*zip(*(path[:-1] for path in paths), strict=False)]
+def _common(paths: Sequence[list[str]]) -> int:
+    """With how many functions all paths begin, but for one that all others continue; the last of
+    each is shown."""
+    longer = [one for one in paths if any(other[: len(one)] != one for other in paths)] or paths
+    first = [*zip(*(path[:-1] for path in longer), strict=False)]
     return len([*takewhile(lambda names: len(set(names)) == 1, first)])

@@ -163,3 +163,16 @@ def test_a_twin_of_the_base_leaves_the_bases_change_in(folder: Path, tmp_path: P
     own.save(m.replace(own.manifest, kernels=[base, twin, new]))
     said = profdiff("check", made, *HISTORY, folder / "atlas", status=1).stdout
     assert "bound +3.56%, of 9 changes in" in said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("size", "a=vmlinux", "b=vmlinux", "--fail-if", "functions > history"),
+        ("bisect", "--good=A", "--bad=B", "--when", "instructions > history", "--", "true"),
+    ],
+)
+def test_other_commands_refuse_it_at_once(words: tuple[str, ...], tmp_path: Path) -> None:
+    """Before anything is read or built."""
+    line = error_line(profdiff(*words, cwd=tmp_path, status=2))
+    assert "only 'profdiff check --history ATLAS' knows the bound" in line

@@ -63,7 +63,7 @@ def test_the_whole_interval_lies_within_the_bounds(
 ) -> None:
     one = judged(GROWS, low, high)
     entries = read_known(known(tmp_path, entry()), [GROWS])
-    (found,), _ = acknowledged([one], entries, datetime.date(2026, 1, 1))
+    (found,), _ = acknowledged([one], entries, datetime.date(2026, 1, 1), {})
     assert found.acknowledged == (REASON if is_known else "")
     assert found.outcome == one.outcome
     told = f"acknowledged only from +1% to +3%: {REASON}"
@@ -74,7 +74,7 @@ def test_an_entry_ends_after_its_last_day(tmp_path: Path) -> None:
     entries = read_known(known(tmp_path, entry(more="until = 2026-05-31")), [GROWS])
     last, after = datetime.date(2026, 5, 31), datetime.date(2026, 6, 1)
     for day, reason in ((last, REASON), (after, "")):
-        (found,), _ = acknowledged([judged(GROWS, 0.025, 0.025)], entries, day)
+        (found,), _ = acknowledged([judged(GROWS, 0.025, 0.025)], entries, day, {})
         assert found.acknowledged == reason
     assert "from +1% to +3% until 2026-05-31" in found.change.note
 
@@ -153,7 +153,7 @@ def test_what_has_no_bounds(tmp_path: Path) -> None:
         known(tmp_path, f'change = "inlined:pte_mkwrite"\nreason = "{REASON}"'), [condition]
     )
     (found,), told = acknowledged(
-        [Judgement(condition, change, "holds")], entries, datetime.date(2026, 1, 1)
+        [Judgement(condition, change, "holds")], entries, datetime.date(2026, 1, 1), {}
     )
     assert (found.acknowledged, told) == (REASON, [])
 
@@ -219,6 +219,15 @@ def test_a_kernel_that_is_not_in_the_cell(tmp_path: Path) -> None:
     other = MeasuredChange("old", 100, 103, 0.03, 0.03, part="exec")
     both = [Judgement(GROWS, one, "holds") for one in (change, other)]
     file = known(tmp_path, entry(more='cell = "exec"\nkernel = "new"'))
-    found, (told,) = acknowledged(both, read_known(file, [GROWS]), datetime.date(2026, 1, 1))
+    found, (told,) = acknowledged(both, read_known(file, [GROWS]), datetime.date(2026, 1, 1), {})
     assert told.endswith("kernel new is not checked in cell exec")
     assert not any(one.acknowledged for one in found)
+
+
+def test_a_reason_of_several_lines_is_told_in_one(tmp_path: Path) -> None:
+    text = entry().replace(f'"{REASON}"', f'"""\n{REASON},\n  see the letter\n"""')
+    entries = read_known(known(tmp_path, text), [GROWS])
+    (found,), _ = acknowledged([judged(GROWS, 0.02, 0.03)], entries, datetime.date(2026, 1, 1), {})
+    assert found.acknowledged == ""  # inconclusive: +2% is not above +2%
+    (found,), _ = acknowledged([judged(GROWS, 0.021, 0.03)], entries, datetime.date(2026, 1, 1), {})
+    assert found.acknowledged == f"{REASON}, see the letter"

@@ -18,6 +18,7 @@ from synthetic_joint import part
 from profdiff.base.errors import InputError
 from profdiff.evidence.findings import Findings, LazyFindings
 from profdiff.session import manifest as m
+from profdiff.session.points import Setting, axis
 from profdiff.session.session import Session
 from profdiff.session.state import PointState, State
 from profdiff.topics.fits import shapes
@@ -148,7 +149,7 @@ def test_points_in_another_state_are_left_out_and_named(tmp_path: Path) -> None:
     fits = Fits(without)
     assert fits.rows[0].slopes["new"] is not None
     assert fits.sweep.left_out == {"256": "the state differs: minor_faults"}
-    assert "Left out, at n 256: the state differs: minor_faults." in shapes.section(without).notes
+    assert "Left out: n 256: the state differs: minor_faults." in shapes.section(without).notes
     both = State(points=[differs, PointState(findings.results.settings[0], *differs_of(differs))])
     with pytest.raises(InputError, match=r"fits: 2 points left \(n 4: .*; n 256: "):
         Fits(m.replace(findings, state=both))
@@ -158,12 +159,126 @@ def differs_of(one: PointState) -> tuple[object, ...]:
     return one.differences, one.equal, one.unknown, one.absent
 
 
-def test_counts_of_points_with_other_ops_are_those_of_windows(tmp_path: Path) -> None:
+def test_lines_over_the_number_of_ops_are_of_windows(tmp_path: Path) -> None:
     points = [m.Point({"n": str(size)}, 1, size) for size in SIZES]
     kernels = {"base": {"f": _line(100, 3)}, "new": {"f": _line(100, 4)}}
-    fits = Fits(_findings(_session(tmp_path / "S", kernels, points)))
-    assert fits.ops is None
+    findings = _findings(_session(tmp_path / "S", kernels, points))
+    fits = Fits(findings)
+    assert (fits.ops, fits.per_op, fits.sweep.is_ops) == (None, False, True)
     assert fits.rows[0].lines["base"].slope == Fraction(3)
+    notes = shapes.section(findings).notes
+    assert "n is the number of ops: lines are of the whole window, a slope is of one op." in notes
+
+
+@given(st.lists(st.integers(1, 5000), min_size=4, max_size=4, unique=True), _TERMS, _TERMS)
+@hypothesis_settings(max_examples=examples(20))
+def test_lines_of_a_zipped_sweep_are_per_op(
+    iters: list[int], base: tuple[int, int], new: tuple[int, int]
+) -> None:
+    """The number of ops is first in the session, and still not what lines are over."""
+    zipped = list(zip(SIZES, iters, strict=True))
+    points = [m.Point({"iters": str(ops), "n": str(n)}, 1, ops) for n, ops in zipped]
+    kernels = {
+        label: {"f": [(fixed + slope * n) * ops for n, ops in zipped]}
+        for label, (fixed, slope) in (("base", base), ("new", new))
+    }
+    with TemporaryDirectory() as folder:
+        fits = Fits(_findings(_session(Path(folder) / "S", kernels, points)))
+        (row,) = fits.rows
+        evens = list(fits.evens())
+    assert (fits.sweep.name, fits.sweep.others, fits.per_op) == ("n", "", True)
+    for label, (fixed, slope) in (("base", base), ("new", new)):
+        line = row.lines[label]
+        assert (line.fixed, line.slope, line.residual) == (fixed, slope, 0)
+    found = row.slopes["new"], row.fixed["new"]
+    for difference, at in zip(found, (1, 0), strict=True):
+        assert difference is not None
+        assert (difference.delta, difference.low) == (new[at] - base[at],) * 2
+    for even in evens:
+        signs = [
+            new[0] + new[1] * n > base[0] + base[1] * n
+            for n in (even.first + 1, max(even.last - 1, 0))
+        ]
+        assert signs == [even.then == "more", even.then == "less"]
+
+
+def test_a_zipped_sweep_tells_each_point(tmp_path: Path) -> None:
+    zipped = [(4, 4000), (40, 2000), (400, 400), (4000, 40)]
+    points = [m.Point({"size": str(n), "iters": str(ops)}, 1, ops) for n, ops in zipped]
+    cost = {"base": (2000, 30), "new": (1996, Fraction(99, 4)), "much": (2000, 30)}
+    kernels = {
+        label: {"f": [int((fixed + slope * n) * ops) for n, ops in zipped]}
+        for label, (fixed, slope) in cost.items()
+    }
+    session = _session(tmp_path / "S", kernels, points)
+    told = shapes.section(_findings(session)).sentences
+    assert told[:2] == [
+        "new executes 4.00 + 5.25 × size fewer instructions per op than base at 4 points from 4 to "
+        "4,000.",
+        "much executes as many instructions per op as base at 4 points from 4 to 4,000.",
+    ]
+    shown = profdiff("report", session.folder, "fits").stdout
+    assert "instructions per op = fixed + slope × size: 4 points from 4 to 4,000\n" in shown
+    assert "30.00  24.75  -5.25" in shown
+    assert max(map(len, shown.splitlines())) <= 100
+
+
+def test_a_small_point_off_the_line_is_not_hidden_by_a_large_one(tmp_path: Path) -> None:
+    """90 of 180 is less than 1% of 22,000, and still half of what the smallest point differs."""
+    sizes = (4, 40, 400, 4000)
+    base = _line(2000, 30, sizes)
+    more = [90, 400, 2364, 22153]
+    kernels = {
+        "base": {"f": base},
+        "new": {"f": [one + extra for one, extra in zip(base, more, strict=True)]},
+    }
+    findings = _findings(_session(tmp_path / "S", kernels, _points(sizes)))
+    assert Fits(findings).sums[0].slopes["new"] is None
+    assert "is not a line in n" in shapes.section(findings).sentences[0]
+    # What the base executes there hides less than 0.1% of it.
+    kernels["new"]["f"] = [one + 5 * n + 170 for n, one in zip(sizes, base, strict=True)]
+    kernels["new"]["f"][0] += 2
+    findings = _findings(_session(tmp_path / "T", kernels, _points(sizes)))
+    assert "more instructions per op than base" in shapes.section(findings).sentences[0]
+
+
+def test_what_ticks_can_add_does_not_end_a_line(tmp_path: Path) -> None:
+    base = _line(2000, 30)
+    kernels = {
+        "base": {"f": base},
+        "new": {
+            "f": [one + 5 * n + (100 if n == 16 else 0) for n, one in zip(SIZES, base, strict=True)]
+        },
+    }
+    findings = _findings(_session(tmp_path / "S", kernels, _points()))
+    assert Fits(findings).sums[0].slopes["new"] is None
+    every = [
+        m.replace(one, cells=[m.replace(cell, tick_floor=90.0) for cell in one.cells])
+        for one in findings.results.every
+    ]
+    ticks = m.replace(findings, results=m.replace(findings.results, every=every))
+    fits = Fits(ticks)
+    slope = fits.sums[0].slopes["new"]
+    assert slope is not None
+    assert slope.low < 5 < slope.high
+    # Functions have no floor.
+    assert fits.rows[0].slopes["new"] is None
+
+
+def test_more_points_than_a_report_reads_are_refused(tmp_path: Path) -> None:
+    sizes = range(1, 1100)
+    kernels = {label: {"f": list(sizes)} for label in ("base", "new")}
+    session = _session(tmp_path / "S", kernels, _points(sizes))
+    with pytest.raises(InputError, match="fits: 1,099 points are too many: at most 1,000"):
+        shapes.section(_findings(session))
+
+
+def test_numbers_of_ops_without_a_common_multiple_are_refused(tmp_path: Path) -> None:
+    points = [m.Point({"n": str(n), "k": f"{n}{n}"}, 1, 2**62 + n * n + n) for n in range(1, 40)]
+    kernels = {label: {"f": list(range(1, 40))} for label in ("base", "new")}
+    session = _session(tmp_path / "S", kernels, points)
+    said = error_line(profdiff("report", session.folder, "fits", status=2))
+    assert "the numbers of ops have no common multiple" in said
 
 
 def test_one_parameter_varies_and_the_others_stand(tmp_path: Path) -> None:
@@ -182,7 +297,32 @@ def test_one_parameter_varies_and_the_others_stand(tmp_path: Path) -> None:
     assert "k b" in profdiff("report", session.folder, "fits", "--at", "n=1,k=b").stdout
 
 
-@pytest.mark.parametrize("values", [("4", "64"), ("small", "large", "huge"), ("1e9", "2e9", "3e9")])
+@pytest.mark.parametrize(
+    ("swept", "ops", "wanted"),
+    [
+        ({"iters": "1 2 3 4", "n": "9 8 7 6"}, (1, 2, 3, 4), ("n", [])),
+        # Two lengths: half of the iterations are subtracted.
+        ({"iters": "20 40 60", "n": "9 8 7"}, (10, 20, 30), ("n", [])),
+        ({"n": "1 1 1 2 2 2", "k": "5 6 7 5 6 7"}, None, ("k", ["n"])),
+        # Two sizes make no line, and words do not.
+        ({"n": "1 1 1 2 2 2", "iters": "5 6 7 5 6 7"}, (5, 6, 7, 5, 6, 7), ("iters", ["n"])),
+        ({"how": "a b c d", "n": "1 2 1 2"}, None, ("n", ["how"])),
+        ({"how": "a b c d"}, None, ("how", [])),
+        ({"n": "1e3 2.5 nan all", "k": "1 1 2 2"}, None, ("n", [])),
+    ],
+)
+def test_the_axis_is_the_parameter_with_numbers_that_is_not_the_ops(
+    swept: Mapping[str, str], ops: Sequence[int] | None, wanted: object
+) -> None:
+    rows = zip(*(values.split() for values in swept.values()), strict=True)
+    made = [
+        Setting(at, None, dict(zip(swept, row, strict=True)), 1, ops[at] if ops else None, [*swept])
+        for at, row in enumerate(rows)
+    ]
+    assert axis(made) == wanted
+
+
+@pytest.mark.parametrize("values", [("4", "64"), ("small", "large", "huge"), ("0x1", "0x2", "0x3")])
 def test_a_sweep_without_three_numbers_has_none(values: Sequence[str], tmp_path: Path) -> None:
     points = [m.Point({"n": value}, 1, 1) for value in values]
     kernels = {label: {"f": list(range(1, 1 + len(values)))} for label in ("base", "new")}

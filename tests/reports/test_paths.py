@@ -85,6 +85,26 @@ def test_lines_of_functions(tmp_path: Path) -> None:
     assert table.notes[0] == "... is main > sys > walk."
 
 
+def test_paths_that_cancel_add_up_and_leave_out_what_they_share(tmp_path: Path) -> None:
+    """Code moved from one callee to another, and the caller executes less itself."""
+    start = ("main", "sys", "walk")
+    kernels = {
+        "base": [_row((*start, "old"), 900), _row(start, 500), _row(("main",), 5)],
+        "new": [_row((*start, "new"), 1200), _row(start, 300), _row(("main",), 6)],
+    }
+    section = paths.section(findings([compare(kernels)]))
+    assert section.sentences == [
+        "new: of the change of +101 instructions, 1 call path has +1,200, 2 have -1,100, and +1 is "
+        "elsewhere."
+    ]
+    (table,) = section.tables
+    at = table.index("path")
+    assert [row[at] for row in table.rows] == [["...", "new"], ["...", "old"], ["walk"]]
+    assert table.notes[0] == "... is main > sys > walk."
+    full = table.index("functions")
+    assert [row[full] for row in table.rows][2] == list(start)
+
+
 def test_without_callers_there_are_none(tmp_path: Path) -> None:
     session = part(tmp_path / "S", {one: [_row(("f",), 9, 9)] for one in ("base", "new")})
     assert "only exact counts with callers have paths" in error_line(

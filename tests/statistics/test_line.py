@@ -15,10 +15,14 @@ _X = st.lists(
 _SMALL = st.integers(-(10**6), 10**6)
 
 
-@given(_X, _SMALL, _SMALL)
-def test_counts_made_by_a_line_give_that_line(x: list[Fraction], fixed: int, slope: int) -> None:
+@given(_X, _SMALL, _SMALL, st.lists(st.floats(-1e170, 1e170), min_size=7, max_size=7))
+def test_counts_made_by_a_line_give_that_line(
+    x: list[Fraction], fixed: int, slope: int, sizes: list[float]
+) -> None:
     scale = 840  # of denominators up to 8
-    found = Abscissas(x).line([int((fixed + slope * one) * scale) for one in x])
+    y = [int((fixed + slope * one) * scale) for one in x]
+    found = Abscissas(x).line(y)
+    assert Abscissas(x, sizes[: len(x)]).line(y) == found
     assert (found.fixed, found.slope) == (fixed * scale, slope * scale)
     assert (found.residual, found.off) == (0, 0.0)
 
@@ -80,4 +84,7 @@ def test_the_ends_are_those_of_all_lines_as_near(x: list[int], data: st.DataObje
 def test_numpy_says_the_same() -> None:
     x, y = [4, 16, 64, 256, 1024], [24_500, 82_700, 315_500, 1_245_400, 4_973_516]
     found = Abscissas([Fraction(one) for one in x]).line(y)
+    weighted = Abscissas([Fraction(one) for one in x], [*map(float, y)]).line(y)
+    shares = np.polyfit(x, y, 1, w=1 / np.array(y))
+    assert shares == pytest.approx([float(weighted.slope), float(weighted.fixed)], rel=1e-4)
     assert np.polyfit(x, y, 1) == pytest.approx([float(found.slope), float(found.fixed)])

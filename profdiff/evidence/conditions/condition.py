@@ -158,8 +158,9 @@ class Condition(msgspec.Struct, frozen=True):
     historic: bool = False
 
     @staticmethod
-    def parse(text: str) -> "Condition":
-        """The condition that ``text`` states. Raises InputError."""
+    def parse(text: str, *, historic: bool = False) -> "Condition":
+        """The condition that ``text`` states. Raises InputError, and for the bound ``HISTORY`` too
+        unless that is known (``historic``)."""
         if len(text) > _LONGEST:
             raise InputError(f"a condition has at most {_LONGEST} characters, this one {len(text)}")
         if not text.isprintable():
@@ -176,6 +177,11 @@ class Condition(msgspec.Struct, frozen=True):
             )
         operator = _operator(text, rest)
         written = rest[len(operator) :].strip()
+        if written == HISTORY and not historic:
+            raise InputError(
+                f"condition {text!r}: only 'profdiff check --history ATLAS' knows the bound of "
+                f"{HISTORY}: write a number"
+            )
         historic = written == HISTORY
         bound, unit = _bound(text, operator, "0%" if historic else written)
         what = names["what"] or "total"

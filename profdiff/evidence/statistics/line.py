@@ -9,6 +9,8 @@ from typing import NamedTuple
 Ends = tuple[Fraction, Fraction]
 # Ends look at pairs of so many points.
 _MAX_POINTS = 32
+# The weight of the smallest point.
+_UNIT = 1 << 24
 
 
 class Line(NamedTuple):
@@ -23,21 +25,32 @@ class Line(NamedTuple):
 
 
 class Abscissas:
-    """The ``x`` of at least two points, distinct and in ascending order."""
+    """The ``x`` of at least two points, distinct and in ascending order. ``sizes``: of points; the
+    squares that are least are those of distances as shares of them."""
 
-    def __init__(self, x: Sequence[Fraction]) -> None:
+    def __init__(self, x: Sequence[Fraction], sizes: Sequence[float] = ()) -> None:
         self.x = list(x)
+        sizes = [*map(abs, sizes)]
+        least = min(filter(None, sizes), default=1)
+        # Any weights give a true line through points that have one: these are whole numbers.
+        self._weights = [max(1, round(_UNIT * (least / (one or least)) ** 2)) for one in sizes]
+        self._weights = self._weights or [1] * len(self.x)
         # All sums are of whole numbers, which is a hundred times faster than of fractions.
         self._scale = lcm(*(one.denominator for one in x))
         self._whole = [int(one * self._scale) for one in x]
-        self._sum = sum(self._whole)
-        self._spread = len(x) * sum(one * one for one in self._whole) - self._sum**2
+        weighted = list(zip(self._weights, self._whole, strict=True))
+        self._number, self._sum = sum(self._weights), sum(weight * x for weight, x in weighted)
+        squares = sum(weight * x * x for weight, x in weighted)
+        self._spread = self._number * squares - self._sum**2
 
     def line(self, y: Sequence[int]) -> Line:
         """The line of least squares through a count at each ``x``."""
-        number, spread = len(y), self._spread
-        slope = sum((number * x - self._sum) * one for x, one in zip(self._whole, y, strict=True))
-        fixed = sum(y) * spread - slope * self._sum
+        number, spread = self._number, self._spread
+        weighted = [weight * one for weight, one in zip(self._weights, y, strict=True)]
+        slope = sum(
+            (number * x - self._sum) * one for x, one in zip(self._whole, weighted, strict=True)
+        )
+        fixed = sum(weighted) * spread - slope * self._sum
         whole = number * spread
         off = [
             abs(one * whole - fixed - slope * number * x)

@@ -1,7 +1,6 @@
 """Which charts an experiment has: a sweep and a ladder of each metric."""
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -179,7 +178,6 @@ _MOST_SETTINGS = 200  # of a panel
 _MOST_CATEGORIES = 20
 _MOST_TICKS = 30
 _ALONE, _OF_MANY = 3.1, 2.2  # a panel's height in inches
-_NUMBER = re.compile(r"[+-]?\d{1,30}(\.\d{0,30})?(e[+-]?\d{1,2})?", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -200,9 +198,9 @@ def sweep(
 ) -> tuple[Caption, Figure]:
     """Caption and figure of the results of one metric, some of which have values. ``more``: other
     notes."""
-    name, others = _parameters(evidence, results)
+    name, others = points.axis([result.setting for result in results])
     values = [result.setting.value(name) for result in results]
-    numeric = all(map(_is_number, values))
+    numeric = all(map(points.is_number, values))
     categories = [] if numeric else list(dict.fromkeys(values))[:_MOST_CATEGORIES]
     groups: dict[tuple[str, ...], list[tuple[float, Result]]] = {}
     for result, value in zip(results, values, strict=True):
@@ -317,21 +315,6 @@ def _line(
     medians = [mark.level.median for mark in marks]
     (line,) = axes.plot(xs, medians, color=colour, marker=shape, ms=4.5, **look)
     return line
-
-
-def _parameters(evidence: Results, results: Sequence[Result]) -> tuple[str, list[str]]:
-    """What goes along the axis, and what has a panel for each of its values: the numeric parameter
-    with the most values, and those that do not follow from it (as zipped ones do)."""
-    swept = evidence.swept
-    columns = {name: [result.setting.value(name) for result in results] for name in swept}
-    axis = max(swept, key=lambda name: (all(map(_is_number, columns[name])), len({*columns[name]})))
-    count = len(set(columns[axis]))
-    pairs = {name: set(zip(columns[axis], columns[name], strict=True)) for name in swept}
-    return axis, [name for name in swept if len(pairs[name]) > count]
-
-
-def _is_number(text: str) -> bool:
-    return _NUMBER.fullmatch(text) is not None
 
 
 def _marks(

@@ -1,13 +1,12 @@
 """Lines through the exact counts of a sweep: ``fixed + slope * n`` of each function on each kernel,
 and of what a kernel has more than the base."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from math import ceil, floor
-from typing import NamedTuple
+from math import ceil, floor, lcm
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,52 +23,65 @@ from profdiff.evidence.statistics.rule import Verdict
 from profdiff.profile.cell import exact_collector
 from profdiff.profile.function_identity import title
 from profdiff.profile.kept_functions import FunctionCounts
-from profdiff.session.points import Setting
+from profdiff.session.points import Setting, axis, is_number, is_ops
 
 MIN_POINTS = 3
 """Through two points there is always a line."""
 LIMIT = 0.01
-"""The most that a point of a line may be off, as a share of its count; of a line of differences, as
-a share of the largest."""
-_NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?")
+"""The most that a point of a line may be off, as a share of its count."""
+LEAST = 0.001
+"""The part of all that the base executes at a point that differences may be off in any case."""
+# Of one session's lines, and of a common multiple of its numbers of ops.
+_MAX_POINTS, _MAX_COUNTS, _MAX_BITS = 1000, 4_000_000, 512
 # A line says little so many times beyond the largest point.
 _BEYOND = 10
-# So many names of what differs are told of a point.
-_NAMED = 2
+# So many names of what differs are told of a point, and so many points that are left out.
+_NAMED, _MAX_LEFT_OUT = 2, 5
+
+
+N = TypeVar("N", int, Fraction)
 
 
 class Sweep(NamedTuple):
     """``name``: of the parameter that lines are over; ``values``: ascending, of ``settings``.
-    ``others``: the other parameters, which are fixed, "" for none. ``left_out``: by the value of
-    points that are not used, why."""
+    ``others``: the other parameters, which are fixed, "" for none. ``is_ops``: the parameter is the
+    number of ops. ``left_out``: by the value of points that are not used, why."""
 
     name: str
     settings: Sequence[Setting]
     values: Sequence[Fraction]
     others: str
+    is_ops: bool
     left_out: Mapping[str, str]
 
     @staticmethod
     def of(findings: Findings) -> "Sweep":
-        """The parameter with the most points; others have the value of the findings' setting.
-        Raises InputError if none has three numbers."""
-        chosen, found = findings.setting, list[tuple[str, dict[Fraction, Setting]]]()
-        for name in findings.results.swept:
-            others = _others(chosen, name)
-            here = [one for one in findings.results.settings if _others(one, name) == others]
-            numbers = (one for one in here if _NUMBER.fullmatch(one.value(name)))
-            found.append((name, {Fraction(one.value(name)): one for one in numbers}))
-        name, along = max(found, key=lambda one: len(one[1]), default=("", {}))
+        """The parameter that charts have as their axis; others have the value of the findings'
+        setting. Raises InputError if it does not have three numbers."""
+        chosen, every = findings.setting, findings.results.settings
+        name, others = axis(every) if findings.results.swept else ("", [])
+        at = [chosen.value(other) for other in others]
+        along = {
+            Fraction(one.value(name)): one
+            for one in every
+            if is_number(one.value(name)) and [one.value(other) for other in others] == at
+        }
         if len(along) < MIN_POINTS:
             raise InputError(
                 f"fits: no parameter alone has {MIN_POINTS} numbers as values: record with --sweep"
             )
-        left_out = {one.value(name): why for one in along.values() if (why := _why(findings, one))}
-        kept = [value for value in sorted(along) if along[value].value(name) not in left_out]
+        if len(along) > _MAX_POINTS:
+            raise InputError(f"fits: {len(along):,} points are too many: at most {_MAX_POINTS:,}")
+        state = _state_differences(findings)
+        reasons = {value: _why(findings, one, state) for value, one in along.items()}
+        left_out = {along[value].value(name): reasons[value] for value in along if reasons[value]}
+        kept = [value for value in sorted(along) if not reasons[value]]
         if len(kept) < MIN_POINTS:
-            told = "; ".join(f"{name} {value}: {why}" for value, why in left_out.items())
+            told = told_points(name, left_out)
             raise InputError(f"fits: {units.counted(len(kept), 'point')} left ({told})")
-        return Sweep(name, [along[one] for one in kept], kept, _others(chosen, name), left_out)
+        where = ", ".join(f"{other} {chosen.value(other)}" for other in others)
+        used = [along[value] for value in kept]
+        return Sweep(name, used, kept, where, is_ops(list(along.values()), name), left_out)
 
     @property
     def span(self) -> str:
@@ -78,26 +90,27 @@ class Sweep(NamedTuple):
         return f"{len(self.values)} points from {first} to {last}"
 
 
-def _others(setting: Setting, name: str) -> str:
-    return ", ".join(f"{one} {setting.value(one)}" for one in setting.varied if one != name)
+def told_points(name: str, reasons: Mapping[str, str]) -> str:
+    """The first points that are left out, each with its reason."""
+    told = [f"{name} {value}: {why}" for value, why in reasons.items()]
+    return units.few(told, _MAX_LEFT_OUT, "; ", "; ")
 
 
-def _why(findings: Findings, setting: Setting) -> str:
+def _state_differences(findings: Findings) -> Mapping[int, list[str]]:
+    """By point, the names of what differs there in the state."""
+    state, found = findings.state, dict[int, list[str]]()
+    for one in state.points:
+        names = [name for name in one.differences if name not in state.intended]
+        found.setdefault(one.setting.point, []).extend(names)
+    for shift in state.shifts:
+        for setting in shift.settings:
+            found.setdefault(setting.point, []).append(shift.name)
+    return found
+
+
+def _why(findings: Findings, setting: Setting, state: Mapping[int, list[str]]) -> str:
     """Why a point is left out; "" where it is used."""
-    state = findings.state
-    differ = [
-        name
-        for one in state.points
-        if one.setting.point == setting.point
-        for name in one.differences
-        if name not in state.intended
-    ]
-    differ += [
-        shift.name
-        for shift in state.shifts
-        if any(one.point == setting.point for one in shift.settings)
-    ]
-    if differ:
+    if differ := state.get(setting.point):
         return f"the state differs: {units.few(list(dict.fromkeys(differ)), _NAMED)}"
     result = _result(findings, setting)
     if result is None:
@@ -157,9 +170,10 @@ class Even(NamedTuple):
 
 
 class Fits:
-    """The lines of a session's sweep. ``ops``: those of each point, None where they differ: then
-    counts are of the whole window. Raises InputError without a sweep or exact counts; its members
-    do for a damaged file."""
+    """The lines of a session's sweep. ``ops``: those of each point, None where they differ or are
+    unknown. Where they differ lines are ``per_op``; else of the whole window, as they are over the
+    number of ops. Raises InputError without a sweep or exact counts; its members do for a damaged
+    file, and for more counts than lines are made of."""
 
     def __init__(self, findings: Findings) -> None:
         if findings.session is None or exact_collector(findings.session) is None:
@@ -168,13 +182,27 @@ class Fits:
         self.labels = findings.results.labels
         ops = {setting.ops for setting in self.sweep.settings}
         self.ops = next(iter(ops)) if len(ops) == 1 else None
-        self._x = Abscissas(self.sweep.values)
+        self.per_op = len(ops) > 1 and all(ops) and not self.sweep.is_ops
+        # Counts are multiplied so that all are of so many ops, and stay whole numbers.
+        self._scale = lcm(*(one or 1 for one in ops)) if self.per_op else 1
+        if self._scale.bit_length() > _MAX_BITS:
+            raise InputError("fits: the numbers of ops have no common multiple: sweep fewer points")
+        of = self._scale if self.per_op else 0
+        self._times = [of // (one.ops or 1) or 1 for one in self.sweep.settings]
         self._results = [_result(findings, one) for one in self.sweep.settings]
+
+    @cached_property
+    def _x(self) -> Abscissas:
+        """Weighted, so that small points of a log-spaced sweep count as much as the largest."""
+        return Abscissas(self.sweep.values, [*map(float, self._scaled(self._wholes))])
+
+    def _scaled(self, values: Sequence[N]) -> list[N]:
+        return [value * times for value, times in zip(values, self._times, strict=True)]
 
     @cached_property
     def rows(self) -> list[Row]:
         """Every function, the largest change of a slope first, then of what is fixed."""
-        none = [Fraction(0)] * len(self._x.x)
+        none = [Fraction(0)] * len(self.sweep.values)
         rows = [
             self._row(title(key.name, key.object, "", namesakes=False), counts, none)
             for key, counts in self._counts.items()
@@ -220,7 +248,8 @@ class Fits:
         if self.sums[0].slopes[label] is None or any(n.denominator > 1 for n in self.sweep.values):
             return ends
         counts = self._deltas(self._sum(), kernel)
-        near = [self.sums[0].differences[label].residual + more for more in self._ticks]
+        off = self.sums[0].differences[label].residual * self._scale
+        near = [off + more for more in self._ticks]
 
         def is_sure(at: int, wanted: int) -> bool:
             low, high = self._x.values(counts, near, Fraction(at))
@@ -236,6 +265,10 @@ class Fits:
         before, after = int(ends[0]), int(ends[1])
         return Fraction(last(before, after, -sign)), Fraction(last(after, before, sign))
 
+    def is_sure(self, kernel: int) -> bool:
+        """Whether a kernel's difference to the base is sure at some point."""
+        return any(self._sign(point, kernel) for point in range(len(self.sweep.values)))
+
     def _sign(self, point: int, kernel: int) -> int:
         """The sign of a kernel's difference to the base at a point, 0 where it is not sure."""
         result = self._results[point]
@@ -249,15 +282,17 @@ class Fits:
     def _ticks(self) -> list[Fraction]:
         """How much timer ticks can add to a difference at each point."""
         found = []
-        for result, setting in zip(self._results, self.sweep.settings, strict=True):
+        for result in self._results:
             each = larger(cell.tick_floor for cell in result.cells) if result else None
-            found.append(Fraction(each or 0) * ((setting.ops or 1) if each else 1))
-        return found
+            ops = (result.ops if result else None) or 1
+            found.append(Fraction(each or 0) * ops)
+        return self._scaled(found)
 
     @cached_property
     def _counts(self) -> dict[FunctionKey, list[list[int]]]:
         """The whole counts of each function, by kernel and then point."""
         known, found = FunctionCounts.of(self._session), dict[FunctionKey, list[list[int]]]()
+        number = len(self.sweep.values)
         for point, setting in enumerate(self.sweep.settings):
             try:
                 here = known.at(setting)
@@ -269,10 +304,12 @@ class Fits:
             own = np.ascontiguousarray(here.counts[:, columns]).tolist()
             for function, counts in zip(here.functions, own, strict=True):
                 rows = found.setdefault(
-                    FunctionKey.of(function), [[0] * len(self._x.x) for _ in self.labels]
+                    FunctionKey.of(function), [[0] * number for _ in self.labels]
                 )
                 for row, count in zip(rows, counts, strict=True):
                     row[point] += count
+            if len(found) * len(self.labels) * number > _MAX_COUNTS:
+                raise InputError(f"fits: {number} points have too many functions: sweep fewer")
         return found
 
     @cached_property
@@ -284,13 +321,14 @@ class Fits:
         wanted = [
             counts for key, counts in self._counts.items() if key.in_kernel or not kernel_only
         ]
-        total = np.zeros((len(self.labels), len(self._x.x)), np.int64)
+        total = np.zeros((len(self.labels), len(self.sweep.values)), np.int64)
         for counts in wanted:
             total += np.array(counts, np.int64)
         return [list(map(int, row)) for row in total]
 
     def _deltas(self, counts: Sequence[Sequence[int]], kernel: int) -> list[int]:
-        return [more - less for more, less in zip(counts[kernel], counts[0], strict=True)]
+        pairs = zip(counts[kernel], counts[0], strict=True)
+        return self._scaled([more - less for more, less in pairs])
 
     def _row(
         self,
@@ -298,27 +336,49 @@ class Fits:
         counts: Sequence[Sequence[int]],
         ticks: Sequence[Fraction],
     ) -> Row:
-        lines = [self._x.line(one) for one in counts]
+        lines = [self._line(self._scaled(one)) for one in counts]
         differences, part = dict[str, Line](), 0.0
         slopes, fixed = dict[str, Difference | None](), dict[str, Difference | None]()
         for kernel, label in enumerate(self.labels[1:], 1):
             deltas = self._deltas(counts, kernel)
-            line = differences[label] = self._x.line(deltas)
+            line = differences[label] = self._line(deltas)
             slopes[label] = fixed[label] = None
-            for delta, whole in zip(deltas, self._wholes, strict=True):
+            for delta, whole in zip(deltas, self._scaled(self._wholes), strict=True):
                 part = max(part, abs(delta) / whole if whole else 0.0)
             if not any(deltas):
                 slopes[label] = fixed[label] = Difference(0.0, 0.0, 0.0, Verdict.EXACT)
-            elif line.residual <= LIMIT * max(map(abs, deltas)):
-                near = [line.residual + more for more in ticks]
+            elif self._is_line(line, deltas, ticks):
+                near = [line.residual * self._scale + more for more in ticks]
                 ends, crossing = (line.slope, line.slope), (line.fixed, line.fixed)
                 if any(near):
-                    ends = self._x.slopes(deltas, near)
-                    crossing = self._x.values(deltas, near, Fraction(0))
+                    ends = self._unscaled(self._x.slopes(deltas, near))
+                    crossing = self._unscaled(self._x.values(deltas, near, Fraction(0)))
                 slopes[label] = _difference(line.slope, ends)
                 fixed[label] = _difference(line.fixed, crossing)
         by_label = dict(zip(self.labels, lines, strict=True))
         return Row(name, part, by_label, differences, slopes, fixed)
+
+    def _line(self, scaled: Sequence[int]) -> Line:
+        line, by = self._x.line(scaled), self._scale
+        return line._replace(
+            fixed=line.fixed / by, slope=line.slope / by, residual=line.residual / by
+        )
+
+    def _unscaled(self, ends: Ends) -> Ends:
+        return ends[0] / self._scale, ends[1] / self._scale
+
+    def _is_line(self, line: Line, deltas: Sequence[int], ticks: Sequence[Fraction]) -> bool:
+        """Whether every point is near it: as a share of the largest difference, and of its own, or
+        of what the base executes there; or ticks can explain it. Near an even point a difference is
+        small."""
+        fixed, slope = line.fixed * self._scale, line.slope * self._scale
+        most = LIMIT * max(map(abs, deltas))
+        points = zip(self._x.x, deltas, self._scaled(self._wholes), ticks, strict=True)
+        for x, delta, whole, tick in points:
+            near: float = min(most, max(LIMIT * abs(delta), LEAST * whole))
+            if abs(delta - fixed - slope * x) > max(near, float(tick)):
+                return False
+        return True
 
 
 def _difference(value: Fraction, ends: Ends) -> Difference:

@@ -2,19 +2,20 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from math import inf
+from math import ceil, floor, inf, log10
 from typing import Any
 
 from profdiff.base import units
 from profdiff.evidence.difference import Difference
 from profdiff.evidence.findings import Findings
+from profdiff.evidence.statistics.line import Line
 from profdiff.shapes.table import Cell, Note, Section, Table, by_group, of_row, tabulate
-from profdiff.topics.fits.measure import LIMIT, Even, Fits, Row, Sweep
+from profdiff.topics.fits.measure import LEAST, LIMIT, Even, Fits, Row, Sweep, told_points
 from profdiff.topics.sentences import more_rows, told_kernels
 
 _MAX_NAMED, _MAX_ROWS = 5, 20
-# What changes by less of all that the base executes, only programs see.
-_LEAST = 0.001
+# Of a slope in a sentence: its decimals, and from where on it has none.
+_MAX_DECIMALS, _LARGE = 6, 1e6
 _LEGEND = [
     Note(text="~: give or take what points are off the line.", sign="~"),
     Note(text="?: no line, or the sign is not certain.", sign="?"),
@@ -42,7 +43,7 @@ def section(findings: Findings) -> Section:
 
 def _lines(fits: Fits) -> Table:
     """Functions whose differences are lines, or all where none changed."""
-    shown = [row for row in fits.rows if row.part >= _LEAST and not row.bent]
+    shown = [row for row in fits.rows if row.part >= LEAST and not row.bent]
     shown = shown or [row for row in fits.rows if not row.part]
     shown = shown[:_MAX_ROWS]
     seen = set(map(id, shown))
@@ -57,7 +58,7 @@ def _lines(fits: Fits) -> Table:
     return tabulate(
         columns,
         name="fits",
-        title="instructions",
+        title=f"instructions{' per op' if fits.per_op else ''}",
         remark=f" = fixed + slope × {sweep.name}: {sweep.span}{at}",
         kernels=fits.labels,
         ops=fits.ops,
@@ -94,25 +95,49 @@ def _off(row: Row) -> Cell:
 def _sentences(fits: Fits) -> Iterator[str]:
     """What each kernel costs more than the base, as a line."""
     base, whole, sweep = fits.labels[0], fits.sums[0], fits.sweep
+    each = " per op" if fits.ops or fits.per_op else ""
     for kernel in told_kernels(fits.labels):
         label = fits.labels[kernel]
         line = whole.differences[label]
+        more = f"what it executes more than {base}"
         if whole.slopes[label] is None:
             most = sweep.settings[line.worst].value(sweep.name)
             yield (
-                f"{label}: what it executes more than {base} is not a line in {sweep.name} (the "
-                f"nearest one is off most at {most})."
+                f"{label}: {more} is not a line in {sweep.name} (the nearest one is off most at "
+                f"{most})."
             )
-            continue
-        each = " per op" if fits.ops else ""
-        off = f", give or take {_count(fits, line.residual)}" if line.residual else ""
-        term = _term(fits, line.fixed, line.slope)
-        yield f"{label} executes {term} more instructions{each} than {base} at {sweep.span}{off}."
+        elif not any(line[:3]):
+            yield f"{label} executes as many instructions{each} as {base} at {sweep.span}."
+        elif not fits.is_sure(kernel):
+            yield f"{label}: {more} is not certain at any of {sweep.span}."
+        else:
+            fixed, slope, word = line.fixed, line.slope, "more"
+            if all(fixed + slope * x <= 0 for x in (sweep.values[0], sweep.values[-1])):
+                fixed, slope, word = -fixed, -slope, "fewer"
+            term = _term(fits, fixed, slope, exact=not line.residual)
+            told = f"{term} {word} instructions{each} than {base}"
+            yield f"{label} executes {told} at {sweep.span}{_off_by(fits, line)}."
 
 
-def _term(fits: Fits, fixed: Fraction, slope: Fraction) -> str:
+def _off_by(fits: Fits, line: Line) -> str:
+    """How well a line tells each point, rounded up with what digits leave out."""
+    if not line.residual:
+        return ""
+    if line.off <= LIMIT:
+        return f", to within {units.percent(ceil(line.off * 1000 + 0.1) / 1000, 'g')} at each"
+    return f", give or take {_count(fits, line.residual)}"
+
+
+def _term(fits: Fits, fixed: Fraction, slope: Fraction, *, exact: bool) -> str:
+    """An ``exact`` slope with as many decimals as the largest point needs; else four digits."""
     sign = "-" if slope < 0 else "+"
-    return f"{_count(fits, fixed)} {sign} {_count(fits, abs(slope))} × {fits.sweep.name}"
+    each = float(abs(slope)) / (fits.ops or 1)
+    decimals = len(units.rounded(float(abs(fits.sweep.values[-1])))) + 1
+    if not exact:
+        decimals = 3 - floor(log10(each or 1))
+    whole, _, part = f"{each:,.{min(max(decimals, 2), _MAX_DECIMALS)}f}".partition(".")
+    told = f"{whole}.{part.rstrip('0'):0<2}" if each < _LARGE else units.rounded(each)
+    return f"{_count(fits, fixed)} {sign} {told} × {fits.sweep.name}"
 
 
 def _count(fits: Fits, value: Fraction) -> str:
@@ -159,12 +184,11 @@ def _notes(fits: Fits) -> Iterator[str]:
         f"off: how far the worst point is from the line, as a share of its count; with more than "
         f"{most}, there is no line."
     )
-    if not fits.ops:
-        yield "The points have different numbers of ops: counts are of the whole window."
+    if fits.sweep.is_ops:
+        yield f"{name} is the number of ops: lines are of the whole window, a slope is of one op."
     if fits.sweep.left_out:
-        told = "; ".join(f"{value}: {why}" for value, why in fits.sweep.left_out.items())
-        yield f"Left out, at {name} {told}."
-    bent = [row for row in fits.rows if row.part >= _LEAST and row.bent]
+        yield f"Left out: {told_points(name, fits.sweep.left_out)}."
+    bent = [row for row in fits.rows if row.part >= LEAST and row.bent]
     if bent:
         bent.sort(key=lambda row: -row.part)
         named = units.few([row.name for row in bent], _MAX_NAMED)

@@ -37,7 +37,7 @@ def _read_known(data: bytes, folder: Path) -> str:
     change = MeasuredChange("new", 100, 103, 0.03, 0.03, part="mprotect/anon", at="size_kib 4")
     entries = read_known(folder / "known.toml", [condition])
     judged = [Judgement(condition, change, "holds")]
-    found, told = acknowledged(judged, entries, datetime.date(2026, 1, 1))
+    found, told = acknowledged(judged, entries, datetime.date(2026, 1, 1), {})
     return "\n".join([*told, found[0].change.note.encode("unicode_escape").decode()])
 
 
