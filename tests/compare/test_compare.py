@@ -80,6 +80,13 @@ def test_it_is_as_if_one_command_had_recorded_both(tmp_path: Path) -> None:
     assert "recorded 2026-11-20T22:00:00Z in" in report
 
 
+def test_a_recording_alone_explains_only_what_it_has(tmp_path: Path) -> None:
+    base, _ = example()
+    said = profdiff("report", recorded(tmp_path / "a", base).folder).stdout
+    assert "self counts" in said
+    assert "relative to" not in said
+
+
 def test_files_are_linked_and_nothing_of_a_recording_changes(tmp_path: Path) -> None:
     base, new = example()
     one, other = recorded(tmp_path / "a", base), recorded(tmp_path / "b", new)

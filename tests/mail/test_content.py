@@ -62,8 +62,11 @@ def test_the_first_sentence_says_what_where_and_by_how_much() -> None:
     most = letter(findings([compare(costs)]), _wishes())
     assert "50.0% more instructions on Linux 6.2.0 (c) than" in paragraphs(most.render())[0]
     assert "d executes 0.750 times the instructions of a" in " ".join(most.render().split())
-    alone = letter(findings([compare({"a": example()["base"]})]), _wishes())
+    one = findings([compare({"a": example()["base"]})])
+    alone = letter(one, _wishes())
     assert paragraphs(alone.render())[0].startswith("work executes 1,448,096 instructions on Linux")
+    first = items(Grounds(one))[0]
+    assert (first.done, first.note) == (False, "one kernel alone")
 
 
 def _wishes(**rest: object) -> MailOptions:
