@@ -168,7 +168,12 @@ def test_a_word_is_found_on_its_own_page_first(browser: Any, site: Path) -> None
         page.wait_for_selector("ul.search li p.context")
         first = page.inner_text("ul.search li >> nth=0")
         assert first.startswith("False sharing: cache lines that change hands")
-        assert "false if no byte is shared" in first
+        context = page.inner_text("ul.search li >> nth=0 >> p.context").strip(". …")
+        page.click("ul.search li a >> nth=0")
+        page.wait_for_selector("h1")
+        text = " ".join(page.inner_text("body").split())
+        assert len(context) > 50
+        assert " ".join(context.split())[5:-5] in text
         page.close()
         server.shutdown()
 
