@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.base.terminal import say, tell
 from profdiff.commands import complete
@@ -47,7 +48,8 @@ def merge(session: Path, shards: tuple[Path, ...]) -> None:
     failed = sum(run.failed for run in runs)
     absent = sum(run.not_there for run in runs)
     done = len(runs) - failed - absent
-    say(f"{session}: {done:,} runs with a result, {absent:,} not there, {failed:,} failed")
+    with_result = units.counted(done, "run")
+    say(f"{session}: {with_result} with a result, {absent:,} not there, {failed:,} failed")
     if lacking := sum(in_no_shard(one.manifest) for one in found):
         what = "run of the plan is" if lacking == 1 else "runs of the plan are"
         say(f"{lacking:,} {what} in no shard")

@@ -118,7 +118,8 @@ def _show_suite(asked: SuitePlan, options: dict[str, Any]) -> None:
     say(
         f"{asked.folder}: {units.counted(len(asked.each), 'workload')}, "
         f"{units.counted(asked.cells, 'cell')}, "
-        f"{len(kernels)} kernels; {done:,} runs done, {runs:,} to do"
+        f"{units.counted(len(kernels), 'kernel')}; "
+        f"{units.counted(done, 'run')} done, {runs:,} to do"
     )
     _say_given(kernels.values())
     if runs:

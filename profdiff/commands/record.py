@@ -338,7 +338,7 @@ def _conclude(suite: Suite, batches: Sequence[Batch]) -> None:
     count = sum(failed.values())
     say(
         f"{suite.folder}: {units.counted(len(batches), 'workload')}, "
-        f"{done:,} runs with a result, "
+        f"{units.counted(done, 'run')} with a result, "
         f"{absent:,} not there, {count:,} failed"
     )
     for message, number in failed.most_common(_TOLD):

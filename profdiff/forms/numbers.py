@@ -14,7 +14,7 @@ class Numbers(msgspec.Struct, frozen=True):
     @property
     def title(self) -> str:
         """What stands behind a metric's name."""
-        return f" per op ({self.ops:,} ops)" if self.ops else ""
+        return f" per op ({units.counted(self.ops, 'op')})" if self.ops else ""
 
     @property
     def relative(self) -> str:

@@ -16,6 +16,13 @@ export const fixed = (value, digits) => formats[digits].format(value);
 /** @param {number} value */
 export const count = (value) => fixed(value, 0);
 
+/** How many operations counts are of: `20 ops`, of several `20 and 40 ops`.
+ * @param {number[]} ops */
+export function opsText(ops) {
+  const every = [...new Set(ops)];
+  return `${every.map(count).join(" and ")} ${every.length === 1 && every[0] === 1 ? "op" : "ops"}`;
+}
+
 /** Two digits for small numbers, none for large ones: what a reader can compare.
  * @param {number} value */
 export const short = (value) =>

@@ -1,6 +1,6 @@
 // Numbers in the chosen unit: one kernel's, or the difference of both.
 
-import { cellCount, count, fine, fixed, percent, signed } from "../page/numbers.js";
+import { cellCount, count, fine, fixed, opsText, percent, signed } from "../page/numbers.js";
 import { data } from "../page/data.js";
 import { metricNumber, state } from "../page/state.js";
 import { metric, whole } from "./chosen.js";
@@ -60,5 +60,5 @@ export function unitTitle() {
   const title = metric.unit === metric.metric ? metric.metric : `${metric.metric} (${metric.unit})`;
   const shown = metric === data.metrics[metricNumber()] ? "" : " that are shown";
   if (state.unit === "share") return `share of each kernel's ${title}${shown}`;
-  return state.unit === "per-op" ? `${title} per op (${count(data.workload.ops ?? 0)} ops)` : title;
+  return state.unit === "per-op" ? `${title} per op (${opsText([data.workload.ops ?? 0])})` : title;
 }

@@ -5,7 +5,7 @@ import { accessDetails, accessLine, signSentences } from "../accesses/access_cel
 import { accessesOf, accessRows, grouping, heldAccesses, TABLES } from "../accesses/accesses.js";
 import { data, ownPoint, point } from "../page/data.js";
 import { at, button, clipped, element, fill, heading, scrollByKeys } from "../page/elements.js";
-import { count, percent } from "../page/numbers.js";
+import { count, opsText, percent } from "../page/numbers.js";
 import { openFunction } from "./sandwich.js";
 import { alone, state, writeAddress } from "../page/state.js";
 
@@ -121,7 +121,7 @@ function drawAccessTable(page, name, rows, every) {
 
 /** What the tables are of. @param {PageAccesses} page @param {number} wanted @param {number} all */
 function statusText(page, wanted, all) {
-  const per = state.unit === "per-op" ? `, per op (${count(data.workload.ops ?? 0)} ops)` : "";
+  const per = state.unit === "per-op" ? `, per op (${opsText([data.workload.ops ?? 0])})` : "";
   const unit = state.unit === "share" ? ", share of each kernel's loads and stores" : per;
   const labels = alone() ? [state.left] : [state.left, state.right];
   const unknown = labels.map((label) => {

@@ -1,7 +1,7 @@
 // What topics show: tables whose columns say what they hold. Nothing here knows a topic.
 
 import { at, clipped, element, heading, scrolling, visible } from "../page/elements.js";
-import { count, fine, formatChange, signed } from "../page/numbers.js";
+import { count, fine, formatChange, opsText, signed } from "../page/numbers.js";
 
 /** @import { Column, Section, TableTable as Table } from "../page.d.ts" */
 /** @typedef {Table["rows"][number]} Row */
@@ -172,8 +172,8 @@ function noteList(notes) {
 function titledShape(table, section) {
   const { ops, rows, title, name, folded, notes } = table;
   const remark = title ? table.remark ?? "" : "";
-  const every = [...new Set([ops ?? []].flat().map((one) => count(one)))].join(" and ");
-  const head = element("h3", `${title}${title && ops ? ` per op (${every} ops)` : ""}${remark}`);
+  const per = title && ops ? ` per op (${opsText([ops].flat())})` : "";
+  const head = element("h3", `${title}${per}${remark}`);
   head.id = `${name}-title`;
   const noted = notes?.length ? [noteList(notes)] : [];
   if (!rows.length) return noted.length ? [head, ...noted] : [];

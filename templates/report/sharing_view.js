@@ -2,7 +2,7 @@
 
 import { data, ownPoint, point } from "../page/data.js";
 import { at, button, clipped, element, fill, heading, scrollByKeys } from "../page/elements.js";
-import { count } from "../page/numbers.js";
+import { count, opsText } from "../page/numbers.js";
 import { distinct, FIRST_LINE, metricNumber, state, writeAddress } from "../page/state.js";
 import { onOtherRoom } from "../sharing/line_drawing.js";
 import { heldLocks } from "../sharing/held_locks.js";
@@ -73,7 +73,7 @@ function drawUnpackedSharing(page) {
   at("sharing-more").hidden = !left;
   at("sharing-more").textContent = `Show ${count(left)} more`;
   const per = page.per_op
-    ? `, per op (${[...new Set(page.kernels.map(({ ops }) => count(ops)))].join(" and ")} ops)`
+    ? `, per op (${opsText(page.kernels.map(({ ops }) => ops))})`
     : "";
   const rest = page.rest
     ? `; ${count(page.rest)} more are not on the page: profdiff report --sharing --csv FILE has all`

@@ -48,7 +48,7 @@ def test_what_failed_and_is_lacking_is_one(
         _conclude(suite, [Batch(session, [], [], "w000")])
     assert error.value.status == 1
     told = capsys.readouterr()
-    assert "1 runs with a result, 0 not there, 1 failed" in told.out
+    assert "1 run with a result, 0 not there, 1 failed" in told.out
     assert f"w000 {session.manifest.runs[1].id}: late" in told.err
 
 

@@ -176,7 +176,9 @@ class _Measure:
         origin = "exact: every instruction in the window is counted"
         if comparison.samples is not None:
             taken = zip(comparison.samples.sum(axis=0).tolist(), self.labels, strict=True)
-            told = layout.listed([f"{count:,} samples of {label}" for count, label in taken])
+            told = layout.listed(
+                [f"{units.counted(count, 'sample')} of {label}" for count, label in taken]
+            )
             origin = f"sampled: {told}"
         command = recording.workload(comparison.manifest, comparison.setting).description
         notes = [*layout.origin(comparison.kernels, command), origin]
@@ -185,7 +187,7 @@ class _Measure:
         notes += layout.left_out((left_out, "kernels"))
         name = layout.short(metric.title, 48)
         what = f"{_SIDES[self.side]}{'' if metric.exact else ', sampled'}"
-        per_op, ops = (" per op", f" ({self.ops:,} ops)") if self.ops else ("", "")
+        per_op, ops = (" per op", f" ({units.counted(self.ops, 'op')})") if self.ops else ("", "")
         caption = Caption(f"{name}{per_op}{what}: {title}", notes)
         return caption, draw_bars(
             caption, panels, f"{name}{per_op}{ops}{what}", legend, self.ops or 1

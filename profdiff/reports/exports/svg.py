@@ -121,7 +121,7 @@ class _Drawing:
         self._bottom = 0.0
         metric, ops = comparison.metric, comparison.ops
         title = f"{metric.title}{', exact' if metric.exact else ', sampled'}"
-        title += f"; {ops:,} ops" if ops else ""
+        title += f"; {units.counted(ops, 'op')}" if ops else ""
         workload = recording.workload(comparison.manifest, comparison.setting)
         lines = [
             *told,

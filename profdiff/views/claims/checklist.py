@@ -224,7 +224,7 @@ def _repetitions(known: Grounds) -> _Judged:
 def _work(known: Grounds) -> _Judged:
     findings = known.findings
     if ops := findings.setting.ops:
-        return True, f"{ops:,} ops, counts per op"
+        return True, f"{units.counted(ops, 'op')}, counts per op"
     results = findings.results.at(findings.setting)
     own = [result.metric for result in results if "/" in result.metric.unit]
     own = [

@@ -279,7 +279,8 @@ def _at(some: Sequence[Result]) -> str:
     titles = list(dict.fromkeys(one.setting.title for one in some))
     if not titles[0]:
         return ""
-    more = f", and {len(titles) - _NAMED:,} more points" if len(titles) > _NAMED else ""
+    beyond = len(titles) - _NAMED
+    more = f", and {units.counted(beyond, 'more point')}" if beyond > 0 else ""
     return f" at {'; '.join(titles[:_NAMED])}{more}"
 
 

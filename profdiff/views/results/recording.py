@@ -93,7 +93,11 @@ def workload(manifest: Manifest, setting: points.Setting) -> Workload:
     copies = manifest.workload.copies
     facts = [f"{copies} copies"] if copies > 1 else []
     op = units.printable(manifest.workload.op)
-    facts += [f"{setting.ops:,} ops{f', each one {op}' if op else ''}"] if setting.ops else []
+    facts += (
+        [f"{units.counted(setting.ops, 'op')}{f', each one {op}' if op else ''}"]
+        if setting.ops
+        else []
+    )
     pair = points.lengths(manifest, setting)
     facts += [f"{name} {long} minus {name} {short}" for name, (short, long) in pair.items()]
     others = [f"{name} {setting.value(name)}" for name in setting.varied if name not in pair]
