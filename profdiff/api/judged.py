@@ -5,13 +5,14 @@ import datetime
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from profdiff.base.errors import InputError, UndecidedError, told
 
 if TYPE_CHECKING:
     from profdiff.checks.history import History, Series
     from profdiff.checks.judging import Found
+    from profdiff.checks.known import KnownEntry
     from profdiff.evidence.conditions.condition import Checked, Condition, Judgement
     from profdiff.evidence.findings import Findings
     from profdiff.session.held import PartKind
@@ -23,26 +24,42 @@ if TYPE_CHECKING:
 _MAX_ATLAS = 2**29
 
 
-def checked(
-    recording: "Opened",
-    texts: Sequence[str],
-    labels: Sequence[str],
-    at: str | None = None,
-    acknowledge: Path | None = None,
-    history: Path | None = None,
-) -> "Checked":
-    """As ``judged``, of conditions as text, by an atlas' ``history``, and with what the file
-    ``acknowledge`` says of the changes."""
-    from profdiff.checks.known import acknowledged, read_known
-    from profdiff.evidence.conditions.condition import Checked, Condition
+class CheckRequest(NamedTuple):
+    """What is judged, read before any recording is opened: a mistake in it is one whatever the
+    recording holds. ``known``: the entries of known changes; ``history``: what bounds historic
+    conditions."""
 
-    conditions = [Condition.parse(text, historic=True) for text in texts]
-    if history and not any(one.historic for one in conditions):
-        raise InputError(f"--history {history}: no condition has a bound of it: 'METRIC > history'")
-    known = read_known(acknowledge, conditions) if acknowledge else ()
-    bounds = read_history(history) if history else None
-    found = judged(recording, conditions, labels, at, bounds)
+    conditions: "Sequence[Condition]"
+    known: "Sequence[KnownEntry]"
+    history: "History | None"
+
+    @staticmethod
+    def of(
+        texts: Sequence[str], acknowledge: Path | None = None, history: Path | None = None
+    ) -> "CheckRequest":
+        """Conditions as text, a file of known changes, and an atlas. Raises InputError."""
+        from profdiff.checks.known import read_known
+        from profdiff.evidence.conditions.condition import Condition
+
+        conditions = [Condition.parse(text, historic=True) for text in texts]
+        if history and not any(one.historic for one in conditions):
+            raise InputError(
+                f"--history {history}: no condition has a bound of it: 'METRIC > history'"
+            )
+        known = read_known(acknowledge, conditions) if acknowledge else ()
+        return CheckRequest(conditions, known, read_history(history) if history else None)
+
+
+def checked(
+    recording: "Opened", request: CheckRequest, labels: Sequence[str], at: str | None = None
+) -> "Checked":
+    """As ``judged``, with what is known of the changes."""
+    from profdiff.checks.known import acknowledged
+    from profdiff.evidence.conditions.condition import Checked
+
+    found = judged(recording, request.conditions, labels, at, request.history)
     today = datetime.datetime.now(datetime.UTC).date()
+    known = request.known
     # A suite's changes have it.
     sessions = recording.sessions() if known and recording.held != "suite" else {}
     cells = {

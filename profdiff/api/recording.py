@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from profdiff.api.judged import checked
+from profdiff.api.judged import CheckRequest, checked
 from profdiff.api.table import Table
 from profdiff.reports.form import DEFAULT_TOP, Form, ReportOptions, Subject
 from profdiff.reports.forms import FORMS
@@ -54,7 +54,8 @@ class Recording(ABC):
     ) -> Table[JudgementRow]:
         """What ``profdiff check`` judges, with ``--fail-if`` for each of ``conditions``; of these
         ``kernels``, or of all. ``acknowledge`` and ``history``: as its options."""
-        found = checked(self._opened, conditions, kernels, self._at, acknowledge, history)
+        request = CheckRequest.of(conditions, acknowledge, history)
+        found = checked(self._opened, request, kernels, self._at)
         return Table(JudgementRow, judgement_rows(found.judgements))
 
     def text(self, *, top: int = DEFAULT_TOP, width: int = 100) -> str:

@@ -47,7 +47,7 @@ class KnownChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     until: datetime.date | None = None
 
 
-class _Entry(NamedTuple):
+class KnownEntry(NamedTuple):
     """``where``: file and number; ``ends``: the conditions that a change within the bounds
     satisfies; of one without bounds, a condition on the same."""
 
@@ -112,7 +112,7 @@ class _Entry(NamedTuple):
         return all(end.judge(judgement.change) == "holds" for end in ends)
 
 
-def read_known(file: Path, conditions: Sequence[Condition]) -> Sequence[_Entry]:
+def read_known(file: Path, conditions: Sequence[Condition]) -> Sequence[KnownEntry]:
     """The entries of a file. Raises InputError for a file that cannot be read or has a mistake, and
     for bounds in another unit than that of the ``conditions`` on the same."""
     try:
@@ -138,7 +138,7 @@ def read_known(file: Path, conditions: Sequence[Condition]) -> Sequence[_Entry]:
     return made
 
 
-def _entry(where: str, content: object) -> _Entry:
+def _entry(where: str, content: object) -> KnownEntry:
     try:
         known = msgspec.convert(content, KnownChange)
     except msgspec.ValidationError as error:
@@ -158,7 +158,7 @@ def _entry(where: str, content: object) -> _Entry:
     if known.bounds is None:
         if about.metric not in (INLINED, LAYOUT):
             raise InputError(f"{where}: it has no bounds: write {_EXAMPLE}")
-        return _Entry(where, known, [about])
+        return KnownEntry(where, known, [about])
     try:
         low, high = (
             Condition.parse(f"{known.change} {operator} {bound}", historic=True)
@@ -168,19 +168,19 @@ def _entry(where: str, content: object) -> _Entry:
         raise InputError(f"{where}: {error}") from error
     if low.historic or high.historic or low.unit != high.unit or low.bound > high.bound:
         raise InputError(f"{where}: write the lower bound first, both in one unit: {_EXAMPLE}")
-    return _Entry(where, known, [low, high])
+    return KnownEntry(where, known, [low, high])
 
 
 def acknowledged(
     judgements: Sequence[Judgement],
-    entries: Sequence[_Entry],
+    entries: Sequence[KnownEntry],
     today: datetime.date,
     cells: Mapping[tuple[str, str], str],
 ) -> tuple[list[Judgement], list[str]]:
     """The judgements, with the reason at those that fail and are known; those that are known, but
     not so, say it. And a line for each entry that met no change, with what may be the mistake.
     ``cells``: by part and point, what a session that is one cell of a suite is called there."""
-    remarks, known = list[str](), dict[int, list[_Entry]]()
+    remarks, known = list[str](), dict[int, list[KnownEntry]]()
     for entry in entries:
         mine, mistake = entry.mistaken(judgements, cells)
         for one in mine:
@@ -194,7 +194,7 @@ def acknowledged(
     return [_told(one, known.get(id(one), ()), today) for one in judgements], remarks
 
 
-def _told(judgement: Judgement, entries: Iterable[_Entry], today: datetime.date) -> Judgement:
+def _told(judgement: Judgement, entries: Iterable[KnownEntry], today: datetime.date) -> Judgement:
     if judgement.outcome != "holds" or not entries:
         return judgement
     for entry in entries:

@@ -83,15 +83,16 @@ def check(
     holds; 125, inconclusive, or the session cannot be read (git bisect run skips the commit); 2,
     usage error.
     """
-    from profdiff.api.judged import checked, undecided_unless
+    from profdiff.api.judged import CheckRequest, checked, undecided_unless
 
     with undecided_unless(ProfdiffError):
         from profdiff.evidence.conditions.condition import exit_status
         from profdiff.views.rows import judgements
 
+        request = CheckRequest.of(texts, acknowledge, history)
         with undecided_unless(InputError):
             recording, at = find(session, cell, at)
-        found = checked(recording, texts, labels, at, acknowledge, history)
+        found = checked(recording, request, labels, at)
         say(judgements.told(found, suite=recording.held == "suite").removesuffix("\n"))
         write_forms(CHECK_FORMS, targets(CHECK_FORMS, forms), Subject(recording, lambda: found))
         return exit_status(found.judgements)
