@@ -122,7 +122,9 @@ def test_a_file_that_cannot_be_read_does_not_cost_the_others(
         }
     else:
         assert "unresolved: unreadable" in shown
-        assert sum(own.values()) == sum(good.values()) - good["first"] - good["second"]
+        # A sample in a library, which the root folder has not got, is lost, too.
+        assert not own.keys() & {"first", "second"}
+        assert own.items() <= good.items()
 
 
 @pytest.mark.build

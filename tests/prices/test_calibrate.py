@@ -60,7 +60,9 @@ def test_prices_are_in_their_order(minima: dict[str, float]) -> None:
 @pytest.mark.skipif(host().arch != "x86_64", reason="thunks are for x86-64")
 def test_thunks_cost_what_they_mispredict(minima: dict[str, float]) -> None:
     """The returns of Safe RET and of a retpoline are always mispredicted."""
-    assert minima["return"] < minima["return-thunk"] < minima["return-safe-ret"]
+    # A jump that is predicted can hide behind its return: a fiftieth is noise.
+    assert minima["return"] < 1.02 * minima["return-thunk"]
+    assert minima["return-thunk"] < minima["return-safe-ret"]
     assert minima["return-safe-ret"] > minima["return"] + minima["misprediction"] / 3
     assert minima["indirect-call-retpoline"] > minima["indirect-call"] + 5
     assert minima["indirect-jump-retpoline"] > minima["indirect-jump"] + 5

@@ -116,7 +116,7 @@ def test_calls_tell_more_often_from_more_each_time(browser: Any, tmp_path: Path)
     callers = page.page.inner_text("#callers-list")
     assert "work" in callers
     assert "entry" in callers
-    assert "It calls nothing" in page.page.inner_text("#sandwich")
+    assert "No callees are known" in page.page.inner_text("#sandwich")
     page.close()
 
 

@@ -243,7 +243,8 @@ def test_order_contents_and_topics_that_fold(
     page.page.click("#contents button:text-is('Same')")
     assert page.page.is_visible("#same-rows")
     box = page.page.locator("#same-title").bounding_box()
-    assert 0 <= box["y"] < 900
+    # At the top, but for a part of a pixel.
+    assert -1 < box["y"] < 900
     # The answer is said once.
     assert page.page.locator("#heading").bounding_box()["height"] <= 1
     # The change is on a phone, too, and nothing is cut.
