@@ -109,5 +109,5 @@ def test_programs_read_the_tables_of_the_report(recorded: Path) -> None:
     polars = pytest.importorskip("polars", reason="polars is not installed")
     for table in found.values():
         assert polars.DataFrame(table).to_dict(as_series=False) == table.columns()
-    with pytest.raises(profdiff_package.ProfdiffError, match="layout: name one of events, "):
+    with pytest.raises(profdiff_package.ProfdiffError, match="layout: name one of fits, "):
         session.topic("layout")
