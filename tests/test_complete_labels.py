@@ -1,4 +1,4 @@
-"""The labels that a shell completes are those of kernels that there are."""
+"""What a shell completes of a recording is there: kernels' labels, points; and lists of names."""
 
 from pathlib import Path
 
@@ -25,8 +25,8 @@ def planned(holes: set[str]) -> m.Manifest:
     return m.replace(described, kernels=kernels)
 
 
-def completed(words: list[str]) -> list[str]:
-    found = ShellComplete(cli, {}, "profdiff", "_").get_completions(words, "")
+def completed(words: list[str], typed: str = "") -> list[str]:
+    found = ShellComplete(cli, {}, "profdiff", "_").get_completions(words, typed)
     return [one.value for one in found]
 
 
@@ -50,5 +50,27 @@ def test_recordings_that_are_compared_may_have_labels(
     monkeypatch.chdir(tmp_path)
     Session.create(Path("mon.profdiff"), planned(set()))
     for typed, found in (("m", "mon.profdiff"), ("old=m", "old=mon.profdiff")):
-        shell = ShellComplete(cli, {}, "profdiff", "_")
-        assert [one.value for one in shell.get_completions(["compare"], typed)] == [found]
+        assert completed(["compare"], typed) == [found]
+
+
+def test_points_of_the_sweep(tmp_path: Path) -> None:
+    every = [("4", "a"), ("4", "b"), ("40", "a")]
+    points = [
+        m.Point(cpus=1, ops=None, parameters={"size": size, "how": how, "fixed": "1"})
+        for size, how in every
+    ]
+    described = m.replace(planned(set()), points=points)
+    folder = str(Session.create(tmp_path / "s.profdiff", described).folder)
+    for command in ("report", "check", "annotate", "coverage", "blame", "mail"):
+        words = [command, folder, "--at"]
+        assert completed(words) == ["size=", "how="], command
+        assert completed(words, "size=") == ["size=4", "size=40"]
+        assert completed(words, "size=4,") == ["size=4,how="]
+        assert completed(words, "size=40,how=") == ["size=40,how=a"]
+        assert completed(words, "colour=") == []
+
+
+def test_names_separated_by_commas() -> None:
+    assert {"exact", "perf", "sharing"} <= {*completed(["record", "--collector"])}
+    assert completed(["record", "--collector"], "exact,sh") == ["exact,sharing"]
+    assert completed(["record", "--arch"], "x86_64,a") == ["x86_64,arm64"]

@@ -74,6 +74,7 @@ from profdiff.session.held import held
 @click.option(
     "--at",
     metavar="NAME=VALUE,...",
+    shell_complete=complete.points,
     help="Show this point of the sweep; vCPUs=N is a parameter too.  [default: the point with the "
     "largest change]",
 )

@@ -59,6 +59,7 @@ from profdiff.topics.functions.selection import Selection
 @click.option(
     "--at",
     metavar="NAME=VALUE,...",
+    shell_complete=complete.points,
     help="Blame the delta at this point of the sweep; vCPUs=N is a parameter too.  [default: the "
     "point with the largest change]",
 )

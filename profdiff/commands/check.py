@@ -61,6 +61,7 @@ from profdiff.reports.form import Subject
     "--at",
     held=("session", "parts"),
     metavar="NAME=VALUE,...",
+    shell_complete=complete.points,
     help="Check only this point of the sweep.  [default: all points]",
 )
 @CELL

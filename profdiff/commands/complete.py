@@ -20,6 +20,8 @@ import click
 from profdiff.base.errors import ProfdiffError, SessionError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from profdiff.session.session import Session
 
 
@@ -179,6 +181,34 @@ def metrics(context: click.Context, parameter: click.Parameter, typed: str) -> l
     runs = [run for session in _sessions(context) for run in session.manifest.runs]
     able = [run for run in runs if registry.collector(run.collector).profiles]
     return _beginning(typed, sorted({one.name for run in able for one in run.measured}))
+
+
+@_quiet
+def points(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """``NAME=VALUE,...``: the parameters that a sweep varies, and their values at the points that
+    have what is typed so far."""
+    from profdiff.session.points import settings
+
+    before, comma, last = typed.rpartition(",")
+    given = dict(one.split("=", 1) for one in before.split(",") if "=" in one)
+    every = [one for session in _sessions(context) for one in settings(session.manifest)]
+    left = [one for one in every if all(one.value(name) == value for name, value in given.items())]
+    name, equals, _ = last.partition("=")
+    if equals:
+        found = [f"{name}={one.value(name)}" for one in left if name in one.varied]
+    else:
+        found = [f"{name}=" for one in left for name in one.varied if name not in given]
+    return [f"{before}{comma}{one}" for one in dict.fromkeys(_beginning(last, found))]
+
+
+def listed(typed: str, known: Iterable[str]) -> list[CompletionItem]:
+    """Names separated by commas: those that may follow."""
+    from click.shell_completion import CompletionItem
+
+    before, comma, last = typed.rpartition(",")
+    given = before.split(",")
+    names = _beginning(last, (name for name in known if name not in given))
+    return [CompletionItem(f"{before}{comma}{name}") for name in names]
 
 
 @_quiet

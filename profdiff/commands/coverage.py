@@ -36,6 +36,7 @@ from profdiff.reports.form import ReportOptions, text, write_files
 @click.option(
     "--at",
     metavar="NAME=VALUE,...",
+    shell_complete=complete.points,
     help="Use this point of the sweep; vCPUs=N is a parameter too.  [default: the point with the "
     "largest change]",
 )

@@ -72,6 +72,7 @@ def _table(name: str, rows: str) -> Callable[..., Any]:
     "--at",
     "NAME=VALUE,...",
     "Point of the sweep to report.  [default: the point with the largest change]",
+    shell_complete=complete.points,
 )
 @CELL
 @_option(

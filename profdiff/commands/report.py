@@ -53,6 +53,7 @@ PRICED = "inventory"
     "--at",
     held=("session", "parts"),
     metavar="NAME=VALUE,...",
+    shell_complete=complete.points,
     help="Show functions at this point of the sweep; vCPUs=N is a parameter too.  [default: the "
     "point with the largest change]",
 )

@@ -14,9 +14,12 @@ from profdiff.base import units
 from profdiff.base.errors import InputError
 from profdiff.collectors import registry
 from profdiff.collectors.architecture import ARCHITECTURES, Architecture, named
+from profdiff.commands import complete
 from profdiff.commands.experiment.file import GivenSuite
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from profdiff.collectors.kernels.kinds.registry import KernelArgument
     from profdiff.collectors.workload.sides import Side
     from profdiff.recording.experiment import Experiment
@@ -74,6 +77,11 @@ class Collectors(click.ParamType[list[str]]):
             self.fail(f"{unknown[0]!r} is not a collector ({', '.join(known)})", param, ctx)
         return names
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return complete.listed(incomplete, registry.recording())
+
 
 class Names(click.ParamType[list[Architecture]]):
     """Names of architectures, separated by commas."""
@@ -90,6 +98,11 @@ class Names(click.ParamType[list[Architecture]]):
                 every = ", ".join(architecture.arch for architecture in ARCHITECTURES)
                 self.fail(f"{name!r} is not an architecture ({every})", param, ctx)
         return list(dict.fromkeys(one for one in known.values() if one))
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return complete.listed(incomplete, (one.arch for one in ARCHITECTURES))
 
 
 class Compilers(click.ParamType[list[str]]):
