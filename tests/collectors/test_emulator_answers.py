@@ -16,6 +16,9 @@ from profdiff.collectors.guest import qemu
 from profdiff.collectors.guest import qemu as emulator
 from profdiff.collectors.guest.qemu import Qemu
 
+# In a quick run a script stands before QEMU, and a script is asked each time.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], tuple[Qemu, int]]:
