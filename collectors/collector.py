@@ -32,7 +32,8 @@ class Collector:
     with nothing attached; a collector says what it does differently.
 
     - ``name``: letters, digits and ``-``; ``kind`` of its values.
-    - ``help``: what it records, for ``--collector``; ``how``: what reports say behind its metrics.
+    - ``help``: what it records, for ``--collector``; ``how``: what reports say behind its metrics;
+      ``short_how``: the same for a reader who knows how it counts, "" for ``how``.
     - ``options``: the command line's that are its own, or that several collectors have (then they
       have the same object). Those in ``selected_by`` select it where no collector was named.
     - ``functions``: the option of its own that names functions of the kernel, in its settings a
@@ -50,6 +51,7 @@ class Collector:
     kind: ClassVar[Kind]
     help: ClassVar[str] = ""
     how: ClassVar[str] = ""
+    short_how: ClassVar[str] = ""
     options: ClassVar[Sequence[click.Option]] = ()
     selected_by: ClassVar[Sequence[str]] = ()
     functions: ClassVar[str | None] = None

@@ -37,6 +37,7 @@ class Exact(Collector):
     metric = INSTRUCTIONS
     help = "every instruction, counted by QEMU"
     how = "every instruction in the measured window, counted by QEMU TCG"
+    short_how = "QEMU TCG"
     options: ClassVar[Sequence[click.Option]] = (
         click.Option(
             ["--call-tree/--no-call-tree"],

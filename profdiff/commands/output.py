@@ -387,8 +387,7 @@ def _write_files(form: Form, target: str, files: Files) -> None:
 
 
 def write(target: str, data: str | bytes) -> None:
-    """Write a file whole or not at all; ``-`` is standard output. Raises
-    InputError."""
+    """Write a file whole or not at all; ``-`` is standard output. Raises InputError."""
     if target == "-":
         terminal.say(data, end="") if isinstance(data, str) else terminal.put(data)
         return

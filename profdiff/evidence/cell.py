@@ -80,6 +80,11 @@ class Cell(msgspec.Struct, frozen=True, dict=True):
     extra: Mapping[int, Sequence[float]] = msgspec.field(default_factory=dict)
     scheduled: bool = False
 
+    @property
+    def scattered(self) -> bool:
+        """Whether its boots differ."""
+        return any(boot != self.boots[0] for boot in self.boots)
+
     @cached_property
     def medians(self) -> list[float]:
         """The values of each boot."""

@@ -119,8 +119,7 @@ class Results(msgspec.Struct, frozen=True, dict=True):
     @property
     def scattered(self) -> bool:
         """Whether the boots of any cell differ."""
-        cells = [cell for result in self.every for cell in result.cells]
-        return any(boot != cell.boots[0] for cell in cells for boot in cell.boots)
+        return any(cell.scattered for result in self.every for cell in result.cells)
 
     @property
     def varied(self) -> bool:

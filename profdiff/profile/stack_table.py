@@ -1,5 +1,7 @@
 """Stacks as a table of parent and function: a tree in columns, parents before their children."""
 
+from collections.abc import Iterator
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +63,12 @@ class StackTable(msgspec.Struct, frozen=True):
         numbers[needed] = np.arange(len(needed))
         table = StackTable(numbers[self.parent[needed]], self.function[needed], self.depth[needed])
         return table, needed
+
+    def frames(self, stack: int) -> Iterator[int]:
+        """The functions of a stack, the innermost first."""
+        while stack >= 0:
+            yield int(self.function[stack])
+            stack = int(self.parent[stack])
 
     def self_by_function(self, counts: NDArray[np.int64], functions: int) -> NDArray[np.int64]:
         """Counts [S, R] of stacks, summed by innermost function: [functions, R]."""

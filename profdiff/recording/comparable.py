@@ -19,7 +19,7 @@ _AGAIN = "record one of them again with what the other has"
 _HARDWARE = ("architecture", "processor", "cpus", "hypervisor")
 
 
-class Alike(NamedTuple):
+class Common(NamedTuple):
     """What two sessions both have. ``rows``: of each, by row of its points, the row of ``points``;
     ``left_out``: what only one has, a clause for each."""
 
@@ -37,7 +37,7 @@ class _Unlike(NamedTuple):
     fix: str = _AGAIN
 
 
-def alike(one: Session, other: Session, names: tuple[str, str]) -> Alike:
+def alike(one: Session, other: Session, names: tuple[str, str]) -> Common:
     """What can be compared. ``names``: of the recordings, as a message calls them. Raises
     InputError where nothing can, with what differs and what to do."""
     _refuse(_unlike(one, other), names)
@@ -46,7 +46,7 @@ def alike(one: Session, other: Session, names: tuple[str, str]) -> Alike:
     shared = _shared(mine, its)
     rows = {key: row for row, key in enumerate(shared)}
     points = [mine.points[known[key]] for key in shared]
-    return Alike(
+    return Common(
         _collectors(mine, its),
         [m.replace(one, shorter=_shorter(mine, one, rows)) for one in points],
         (

@@ -14,7 +14,7 @@ from profdiff.base.atomic import make_folder
 from profdiff.base.errors import InputError, ProfdiffError, SessionError
 from profdiff.collectors.kernels.label import label_of
 from profdiff.profile import kept
-from profdiff.recording.comparable import Alike, alike, refuse_other_programs
+from profdiff.recording.comparable import Common, alike, refuse_other_programs
 from profdiff.recording.merged import copy_file, names_of
 from profdiff.session import manifest as m
 from profdiff.session import opened
@@ -63,7 +63,7 @@ class _Pair(NamedTuple):
     sessions: tuple[Session, Session]
     kernels: tuple[m.Kernel, m.Kernel]
     labels: tuple[str, str]
-    alike: Alike
+    common: Common
 
 
 class _Group(NamedTuple):
@@ -253,7 +253,7 @@ def _join(folder: Path, pair: _Pair, names: tuple[str, str], command: Sequence[s
     taken: set[str] = set()
     kernels, runs, recordings = list[m.Kernel](), list[m.Run](), list[m.StoredRecording]()
     for number, side in enumerate(sides):
-        runs += side.runs(pair.alike.collectors, pair.alike.rows[number], taken)
+        runs += side.runs(pair.common.collectors, pair.common.rows[number], taken)
         kernels += side.kernels()
         manifest = side.session.manifest
         name, labels = Path(names[number]).resolve().name, list(side.labels.values())
@@ -276,13 +276,13 @@ def _join(folder: Path, pair: _Pair, names: tuple[str, str], command: Sequence[s
             profdiff=__version__,
             created=m.timestamp(),
             command=list(command),
-            collectors=list(pair.alike.collectors),
+            collectors=list(pair.common.collectors),
             repeat=max(mine.repeat, its.repeat),
             verify=mine.verify and its.verify,
             twin_repeat=mine.twin_repeat if len(first.labels) > 1 else 0,
             options={**its.options, **mine.options},
             order=m.replace(mine.order, states=max(mine.order.states, its.order.states)),
-            points=list(pair.alike.points),
+            points=list(pair.common.points),
             guest=guest,
             kernels=kernels,
             runs=runs,

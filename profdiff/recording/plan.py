@@ -44,7 +44,8 @@ def describe_kernel(files: KernelFiles) -> m.Kernel:
     debug ELF is damaged or of another build."""
     try:
         built = elf_build_id(str(files.debug_elf)) if files.debug_elf else None
-        noted = _known_build_ids(files)
+        digest = _sha256(files.image) if files.image else None
+        noted = _known_build_ids(files, digest)
         # If there are several, the kernel itself says which one when it runs.
         known = noted[0] if len(noted) == 1 else None
     except NativeError as error:
@@ -59,7 +60,6 @@ def describe_kernel(files: KernelFiles) -> m.Kernel:
             f"{files.label}: {files.image or files.spec} has build id {noted[-1]}, "
             f"{files.debug_elf} has {built}: give the vmlinux of that build"
         )
-    digest = _sha256(files.image) if files.image else None
     debug_elf = files.debug_elf
     if files.machine is not None and not debug_elf:
         release = os.uname().release if not files.machine.host else ""
@@ -82,26 +82,26 @@ def describe_hole(hole: UnbuiltKernel) -> m.Kernel:
     return m.Kernel(label=hole.label, spec=spec, hole=hole.reason, variant=hole.variant)
 
 
-def _known_build_ids(files: KernelFiles) -> list[str]:
-    """What the running kernel says, or an image; other machines say it when they run. An image can
-    hold more than the kernel's own, which is then the last. Raises NativeError, InputError."""
+def _known_build_ids(files: KernelFiles, digest: str | None) -> list[str]:
+    """What the running kernel says, or an image (``digest``); other machines say it when they run.
+    An image can hold more than the kernel's own, which is then the last. Raises NativeError,
+    InputError."""
     known: str | None = None
     if files.machine is not None:
         known = running_build_id() if not files.machine.host else None
-    elif files.image and of_image(files.image).image_is_elf:
-        known = _packed_build_id(files.image)
+    elif files.image and digest and of_image(files.image).image_is_elf:
+        known = _packed_build_id(files.image, digest)
     elif files.image:
         return build_ids(files.image)
     return [known] if known else []
 
 
-def _packed_build_id(image: Path) -> str | None:
-    """The build id in a bzImage, kept in the cache: to unpack the image takes 0.1 to 2 s. Raises
-    NativeError."""
+def _packed_build_id(image: Path, digest: str) -> str | None:
+    """That of a bzImage, kept in the cache: to unpack it takes 0.1 to 2 s. Raises NativeError."""
     kept = None
     with suppress(OSError, ValueError):
         if cache := symbol_cache():
-            kept = cache / f"{_sha256(image)}.build-id"
+            kept = cache / f"{digest}.build-id"
             if told := bounded.read(kept, _MAX_ID).decode("ascii"):
                 return told
     known = KernelImage.open(str(image)).build_id

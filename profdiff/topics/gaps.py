@@ -107,7 +107,7 @@ def _closed(result: Result, kernel: int) -> Closed | None:
 def _of_counts(cells: Sequence[Cell]) -> Closed | None:
     """What is closed by exact counts; None where boots differ, or the change depends on state."""
     floor = larger(cell.tick_floor for cell in cells)
-    if any(boot != cell.boots[0] for cell in cells for boot in cell.boots) or cells[0].state:
+    if any(cell.scattered for cell in cells) or cells[0].state:
         return None
     base, bad, fixed = (cell.value or 0.0 for cell in cells)
     return of_exact(base, bad, fixed, floor or 0.0)
@@ -192,7 +192,7 @@ def _functions(findings: Findings) -> list[Table]:
     if found is None or list(found.labels) != labels or not counted:
         return []
     cells = counted[0].cells
-    if any(boot != cell.boots[0] for cell in cells for boot in cell.boots):
+    if any(cell.scattered for cell in cells):
         return []
     floor = (larger(cell.tick_floor for cell in cells) or 0.0) * (setting.ops or 1)
     gaps = found.counts[:, 1] - found.counts[:, 0]

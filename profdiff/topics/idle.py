@@ -1,7 +1,7 @@
 """For how long vCPUs idled in the window, of all of them and of each, and what gave way to that."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +9,6 @@ import numpy as np
 from profdiff.evidence.findings import Findings
 from profdiff.profile.comparison import Comparison
 from profdiff.profile.function_identity import Function
-from profdiff.profile.stack_table import StackTable
 from profdiff.session.manifest import Clock, Run
 from profdiff.session.points import Cells, Setting, cells
 from profdiff.shapes.table import Section, Table, by_figure, of_row, tabulate
@@ -83,7 +82,7 @@ def idle_paths(comparison: Comparison) -> list[IdlePath]:
     stacks, functions = comparison.stacks, [*comparison.functions, *comparison.unnamed]
     sums: dict[tuple[str, ...], list[list[int]]] = {}
     for stack in np.flatnonzero(comparison.idle.any(axis=(1, 2))).tolist():
-        names = _without_scheduler([functions[number] for number in _frames(stacks, stack)])
+        names = _without_scheduler([functions[number] for number in stacks.frames(stack)])
         of_path = sums.setdefault(names, [[0, 0] for _ in comparison.labels])
         for total, part in zip(of_path, comparison.idle[stack].tolist(), strict=True):
             total[0] += part[0]
@@ -98,13 +97,6 @@ def idle_paths(comparison: Comparison) -> list[IdlePath]:
 
 def _by(comparison: Comparison, values: Sequence[int]) -> dict[str, int]:
     return dict(zip(comparison.labels, values, strict=True))
-
-
-def _frames(stacks: StackTable, stack: int) -> Iterator[int]:
-    """The functions of a stack, the innermost first."""
-    while stack >= 0:
-        yield int(stacks.function[stack])
-        stack = int(stacks.parent[stack])
 
 
 def _without_scheduler(innermost_first: Sequence[Function]) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def paths_of(comparison: Comparison, kernel: int) -> Paths:
     ends = dict(sorted(ends.items(), key=lambda one: -abs(one[1][1] - one[1][0]))[:_MOST])
     names = [one.name for one in (*comparison.functions, *comparison.unnamed)]
     paths = [
-        Path([names[number] for number in _frames(stacks.parent, stacks.function, stack)], own)
+        Path([names[number] for number in stacks.frames(stack)][::-1], own)
         for stack, own in ends.items()
     ]
     rest = [all_ - sum(path.counts[at] for path in paths) for at, all_ in enumerate(whole)]
@@ -78,14 +78,6 @@ def _ends(
             left[below][0] += base
             left[below][1] += other
     return ends
-
-
-def _frames(parent: NDArray[np.int64], function: NDArray[np.int64], stack: int) -> list[int]:
-    found = []
-    while stack >= 0:
-        found.append(int(function[stack]))
-        stack = int(parent[stack])
-    return found[::-1]
 
 
 def section(findings: Findings) -> Section:

@@ -118,7 +118,7 @@ def _why(findings: Findings, setting: Setting, state: Mapping[int, list[str]]) -
     for kernel, cell in zip(findings.results.labels, result.cells, strict=True):
         if not cell.boots:
             return f"{kernel} has no result"
-        if any(boot != cell.boots[0] for boot in cell.boots):
+        if cell.scattered:
             return f"the boots of {kernel} differ"
     if any(one and one.verdict is Verdict.DEPENDS for one in result.changes):
         return "the change depends on state"
@@ -194,7 +194,7 @@ class Fits:
     @cached_property
     def _x(self) -> Abscissas:
         """Weighted, so that small points of a log-spaced sweep count as much as the largest."""
-        return Abscissas(self.sweep.values, [*map(float, self._scaled(self._wholes))])
+        return Abscissas(self.sweep.values, [*map(float, self._wholes)])
 
     def _scaled(self, values: Sequence[N]) -> list[N]:
         return [value * times for value, times in zip(values, self._times, strict=True)]
@@ -217,11 +217,7 @@ class Fits:
     @cached_property
     def sums(self) -> list[Row]:
         """All functions, and those of the kernel."""
-        ticks = self._ticks
-        return [
-            self._row(name, self._sum(kernel_only=name == "kernel"), ticks)
-            for name in ("all", "kernel")
-        ]
+        return [self._row(name, counts, self._ticks) for name, counts in self._sums.items()]
 
     def evens(self) -> Iterator[Even]:
         """Where kernels cost as much as the base: where the sign of a sure difference changes from
@@ -247,7 +243,7 @@ class Fits:
         between two points; the points where there is no such line."""
         if self.sums[0].slopes[label] is None or any(n.denominator > 1 for n in self.sweep.values):
             return ends
-        counts = self._deltas(self._sum(), kernel)
+        counts = self._deltas(self._sums["all"], kernel)
         off = self.sums[0].differences[label].residual * self._scale
         near = [off + more for more in self._ticks]
 
@@ -314,17 +310,16 @@ class Fits:
 
     @cached_property
     def _wholes(self) -> list[int]:
-        """What the base executes at each point."""
-        return self._sum()[0]
+        """What the base executes at each point, scaled."""
+        return self._scaled(self._sums["all"][0])
 
-    def _sum(self, *, kernel_only: bool = False) -> list[list[int]]:
-        wanted = [
-            counts for key, counts in self._counts.items() if key.in_kernel or not kernel_only
-        ]
-        total = np.zeros((len(self.labels), len(self.sweep.values)), np.int64)
-        for counts in wanted:
-            total += np.array(counts, np.int64)
-        return [list(map(int, row)) for row in total]
+    @cached_property
+    def _sums(self) -> dict[str, list[list[int]]]:
+        """The whole counts of all functions, and of the kernel's, by kernel and then point."""
+        totals = np.zeros((2, len(self.labels), len(self.sweep.values)), np.int64)
+        for key, counts in self._counts.items():
+            totals[: 1 + key.in_kernel] += np.array(counts, np.int64)
+        return dict(zip(("all", "kernel"), totals.tolist(), strict=True))
 
     def _deltas(self, counts: Sequence[Sequence[int]], kernel: int) -> list[int]:
         pairs = zip(counts[kernel], counts[0], strict=True)
@@ -343,7 +338,7 @@ class Fits:
             deltas = self._deltas(counts, kernel)
             line = differences[label] = self._line(deltas)
             slopes[label] = fixed[label] = None
-            for delta, whole in zip(deltas, self._scaled(self._wholes), strict=True):
+            for delta, whole in zip(deltas, self._wholes, strict=True):
                 part = max(part, abs(delta) / whole if whole else 0.0)
             if not any(deltas):
                 slopes[label] = fixed[label] = Difference(0.0, 0.0, 0.0, Verdict.EXACT)
@@ -373,7 +368,7 @@ class Fits:
         small."""
         fixed, slope = line.fixed * self._scale, line.slope * self._scale
         most = LIMIT * max(map(abs, deltas))
-        points = zip(self._x.x, deltas, self._scaled(self._wholes), ticks, strict=True)
+        points = zip(self._x.x, deltas, self._wholes, ticks, strict=True)
         for x, delta, whole, tick in points:
             near: float = min(most, max(LIMIT * abs(delta), LEAST * whole))
             if abs(delta - fixed - slope * x) > max(near, float(tick)):

@@ -172,7 +172,7 @@ def _counted(comparison: Comparison, brief: bool) -> list[Remark]:
     machine = guest(comparison.manifest, comparison.runs, comparison.setting.cpus)
     where = ", ".join(qemus) + (f"; {machine}" if machine else "")
     collector = registry.collector(comparison.runs[0].collector)
-    how = "QEMU TCG" if brief and collector.name == "exact" else collector.how
+    how = (brief and collector.short_how) or collector.how
     exact = ", exact" if comparison.metric.deterministic else ""
     text = f"{comparison.metric.title}{exact}: {how} ({where})"
     found = _all("how", [text]) + _all("detail", _iterations(comparison))
