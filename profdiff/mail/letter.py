@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from profdiff.base import units
 from profdiff.base.errors import InputError
@@ -267,8 +268,11 @@ class Letter:
 
     def _text(self, parts: Sequence[Part]) -> str:
         text = ""
-        for part in parts:
-            if block := "\n".join(map(_inert, part.lines())):
+        for before, part in pairwise([None, *parts]):
+            # Behind no title, how many notes are left out says nothing.
+            if isinstance(part, Notes) and not part.texts and not isinstance(before, Title):
+                continue
+            if part and (block := "\n".join(map(_inert, part.lines()))):
                 text += f"{block}\n" if isinstance(part, Title) else f"{block}\n\n"
         # regzbot: "These commands need to be in their own paragraph" (handling-regressions.rst).
         text += "".join(f"{one}\n\n" for one in (*self.regzbot, "\n".join(self.trailers)) if one)
